@@ -1,0 +1,90 @@
+"""Keeps a pydantic-ai run's messages and the session's history the same list, round by round."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic_ai import RunContext
+from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.exceptions import UserError
+from pydantic_ai.messages import AgentStreamEvent, ModelMessage, ModelRequest, ModelResponse, UserPromptPart
+from pydantic_ai.models import ModelRequestContext
+
+from agent_ls.history import History
+from agent_ls.tools.presentation import changes_something
+
+
+@dataclass
+class HistoryRecorder(AbstractCapability[Any]):
+    """One run's bridge to the history.
+
+    Before a request: what the run added since (tool results, steering) is logged, room is made, and the run is
+    handed the history. After a response: it is logged before any of its tools runs (DESIGN §4 write-ahead), and
+    synced to disk when one of them changes something. Invariant between hooks: the first `_known` messages of the
+    run are in the history.
+    """
+
+    history: History
+    before_request: Callable[[], Awaitable[None]]
+    on_response: Callable[[ModelResponse], None]
+    on_stream_event: Callable[[AgentStreamEvent], None]
+    _known: int | None = None
+    _context: RunContext[Any] | None = None
+    _steering: list[str] = field(default_factory=list)
+
+    async def before_run(self, ctx: RunContext[Any]) -> None:
+        """Take hold of the run, for steering."""
+        self._context = ctx
+
+    async def before_model_request(
+        self, ctx: RunContext[Any], request_context: ModelRequestContext
+    ) -> ModelRequestContext:
+        """Log what is new, make room, and hand the history to the run."""
+        if self._known is not None:
+            self._append(ctx.messages[self._known :])
+        await self.before_request()
+        ctx.messages[:] = self.history.messages
+        request_context.messages = list(self.history.messages)
+        self._known = len(ctx.messages)
+        return request_context
+
+    async def after_model_request(
+        self, ctx: RunContext[Any], *, request_context: ModelRequestContext, response: ModelResponse
+    ) -> ModelResponse:
+        """Log the response ahead of its tools."""
+        durable = any(changes_something(call.tool_name) for call in response.tool_calls)
+        self.history.append(response, durable=durable)
+        self._known = len(self.history.messages)
+        self.on_response(response)
+        return response
+
+    async def on_event(self, ctx: RunContext[Any], *, event: AgentStreamEvent) -> None:
+        """Pass a streamed event on; that this hook exists is what makes the run stream."""
+        self.on_stream_event(event)
+
+    def steer(self, text: str) -> bool:
+        """Queue a user message for the run's next request. False if the run takes no more."""
+        if self._context is None:
+            return False
+        try:
+            self._context.enqueue(text)
+        except UserError:
+            return False
+        self._steering.append(text)
+        return True
+
+    def keep(self, messages: Sequence[ModelMessage]) -> None:
+        """Log what a run that ended early had complete, and steering it never delivered."""
+        if self._known is not None:
+            self._append(messages[self._known :])
+        if self._steering:
+            self._append([ModelRequest(parts=[UserPromptPart(text) for text in self._steering])])
+
+    def _append(self, messages: Sequence[ModelMessage]) -> None:
+        for message in messages:
+            for part in message.parts:
+                if isinstance(part, UserPromptPart) and part.content in self._steering:
+                    self._steering.remove(str(part.content))
+        self.history.append(*messages)
