@@ -79,9 +79,20 @@ class ContextTooLarge(AgentError):
 
 
 class SettingsInvalid(AgentError):
-    """A setting's value breaks its rule; the last good settings stay in force (DESIGN §8)."""
+    """A setting's value breaks its rule; the last good settings stay in force (DESIGN §8).
+
+    `name` is spelled as the source spells it, `rule` is what the value must be, `source` is where it came from.
+    """
 
     kind = "settingsInvalid"
+
+    def __init__(self, *, name: str, value: object, rule: str, source: str) -> None:
+        shown = repr(value)
+        super().__init__(f"{name} = {shown if len(shown) <= 80 else shown[:79] + '…'} from {source} is refused: {rule}.")
+        self.name = name
+        self.value = value
+        self.rule = rule
+        self.source = source
 
 
 class LogUnwritable(AgentError):
