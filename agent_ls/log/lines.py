@@ -1,0 +1,60 @@
+"""The complete lines of a log file, from its start or from its end.
+
+A line ends with `\\n` (the byte, nothing else: U+2028 and friends stay inside a line). What stands after the last one
+is torn and no line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import BinaryIO, Final
+
+from attrs import frozen
+
+_BLOCK: Final = 1 << 18
+
+
+@frozen
+class Line:
+    """`data`, without its newline, stands at byte `offset` of the file."""
+
+    offset: int
+    data: bytes
+
+
+def forwards(file: BinaryIO) -> Iterator[Line]:
+    """All complete lines in order."""
+    file.seek(0)
+    offset = 0
+    for data in file:
+        if not data.endswith(b"\n"):
+            return
+        yield Line(offset, data[:-1])
+        offset += len(data)
+
+
+def backwards(file: BinaryIO, block: int = _BLOCK) -> Iterator[Line]:
+    """All complete lines, the last one first; reads no more of the file than is asked for, in blocks of `block`."""
+    start = file.seek(0, 2)
+    # The pieces of the line whose beginning is not read yet, last piece first. None: no newline was met so far.
+    pieces: list[bytes] | None = None
+    while start > 0:
+        length = min(block, start)
+        start -= length
+        file.seek(start)
+        data = file.read(length)
+        end = len(data)
+        while (newline := data.rfind(b"\n", 0, end)) >= 0:
+            if pieces is not None:
+                pieces.append(data[newline + 1 : end])
+                yield Line(start + newline + 1, _joined(pieces))
+            pieces = []
+            end = newline
+        if pieces is not None:
+            pieces.append(data[:end])
+    if pieces is not None:
+        yield Line(0, _joined(pieces))
+
+
+def _joined(pieces: list[bytes]) -> bytes:
+    return pieces[0] if len(pieces) == 1 else b"".join(reversed(pieces))
