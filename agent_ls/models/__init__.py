@@ -1,0 +1,22 @@
+"""Models: from a name to something that answers, and from a provider's error to what can be done about it.
+
+Imports pydantic_ai, and provider SDKs only when one is used: import this package after `initialize` was answered,
+and call `resolve_model` in a worker thread (an SDK takes seconds to import).
+"""
+
+from agent_ls.models.provider_errors import ContextOverflow, FailureKind, Fatal, ProviderFailure, Transient, classify
+from agent_ls.models.registry import ResolvedModel, default_model_name, resolve_model
+from agent_ls.models.retries import retry_delays
+
+__all__ = [
+    "ContextOverflow",
+    "FailureKind",
+    "Fatal",
+    "ProviderFailure",
+    "ResolvedModel",
+    "Transient",
+    "classify",
+    "default_model_name",
+    "resolve_model",
+    "retry_delays",
+]

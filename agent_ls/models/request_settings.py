@@ -1,0 +1,38 @@
+"""The settings every request of a model carries."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, cast
+
+from pydantic_ai.models import Model
+from pydantic_ai.settings import ModelSettings
+
+if TYPE_CHECKING:
+    from pydantic_ai.models.anthropic import AnthropicModelSettings
+
+_LONGEST_OUTPUT_TOKENS: Final = 20_000
+"""Below the 21,333 from which the Anthropic SDK insists on streaming."""
+_OUTPUT_SHARE: Final = 5
+"""At most a fifth of the window: what the default `compaction_reserve_fraction` keeps free."""
+
+
+def request_settings(model: Model, window: int | None) -> ModelSettings:
+    """Settings fitted to the provider and to the window (tokens, None if unknown).
+
+    The SDK's hidden retries are off: retries are ours, bounded and visible (DESIGN §5). Anthropic's API wants an output
+    allowance, and pydantic-ai's default is the model's maximum, which need not fit beside the prompt; its prompt
+    cache has to be asked for, and is set block by block so that compatible gateways understand it too.
+    """
+    settings = ModelSettings() if "max_retries" in model.unsupported_settings else ModelSettings(max_retries=0)
+    if model.system != "anthropic":
+        return settings
+    largest = model.profile.get("anthropic_max_output_tokens")
+    limits = [_LONGEST_OUTPUT_TOKENS]
+    limits += [largest] if isinstance(largest, int) else []
+    limits += [max(window // _OUTPUT_SHARE, 1)] if window else []
+    anthropic = cast("AnthropicModelSettings", settings)
+    anthropic["max_tokens"] = min(limits)
+    anthropic["anthropic_cache_tool_definitions"] = True
+    anthropic["anthropic_cache_instructions"] = True
+    anthropic["anthropic_cache_messages"] = True
+    return settings
