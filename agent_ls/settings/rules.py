@@ -148,7 +148,7 @@ class ModelName:
     @property
     def text(self) -> str:
         """See `Flag.text`."""
-        return "must be a model's name, such as anthropic:claude-sonnet-4-5, or local"
+        return "must be a model's name, such as anthropic:claude-sonnet-5-5, or local"
 
     def check(self, value: object) -> str:
         """See `Flag.check`."""

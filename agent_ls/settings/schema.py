@@ -40,10 +40,11 @@ def _setting(default: Any, rule: Rule, doc: str, *, user_only: bool = False) -> 
 class Settings:
     """Every setting, valid by construction: raises SettingsInvalid otherwise. Tokens are the provider's."""
 
-    model: str = _setting(
-        "local",
+    model: str | None = _setting(
+        None,
         ModelName(),
-        "The model that answers, by its pydantic-ai name (`anthropic:claude-sonnet-4-5`); `local` is the bundled one.",
+        "The model that answers, by its pydantic-ai name (`anthropic:claude-sonnet-5-5`), or `local` for the bundled one. "
+        "Unset: the first provider with a key in the environment, else `local`.",
         user_only=True,
     )
     compaction_model: str | None = _setting(

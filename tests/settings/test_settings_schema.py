@@ -67,7 +67,6 @@ def test_settings_cannot_be_changed_in_place() -> None:
         ("permission_mode", None),
         ("log_level", "loud"),
         ("model", ""),
-        ("model", None),
         ("model", "a\x1b[31m"),
         ("shell_timeout_seconds", 0),
     ],

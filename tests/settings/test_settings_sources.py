@@ -135,7 +135,7 @@ def test_an_unreadable_file_is_refused_and_the_defaults_stand(user_file: Path, c
     effective = resolve(user_file=user_file)
     (refused,) = effective.refused
     assert refused.source == str(user_file)
-    assert effective.settings.model == "local"
+    assert effective.settings.model is None
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
