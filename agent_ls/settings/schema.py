@@ -43,7 +43,7 @@ class Settings:
     model: str | None = _setting(
         None,
         ModelName(),
-        "The model that answers, by its pydantic-ai name (`anthropic:claude-sonnet-5-5`), or `local` for the bundled one. "
+        "The model that answers, by its pydantic-ai name (`anthropic:claude-sonnet-5-5`); `local` is the bundled one. "
         "Unset: the first provider with a key in the environment, else `local`.",
         user_only=True,
     )

@@ -46,8 +46,8 @@ class Effective:
 
 
 def user_config_file() -> Path:
-    """Where the user's settings are: `~/.config/agent_ls/config.toml` on Linux. It need not exist."""
-    return platformdirs.user_config_path("agent_ls", appauthor=False) / "config.toml"
+    """Where the user's settings are: `~/.config/agent-ls/config.toml` on Linux. It need not exist."""
+    return platformdirs.user_config_path("agent-ls", appauthor=False) / "config.toml"
 
 
 def configuration_section(payload: object) -> object:
