@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import warnings
 from functools import cache
 from typing import Any, Literal, Protocol
 
-# The public `get_encoding()` refuses 1,000,000 characters and builds lists of ids; the binding below it just counts.
-from bpe_openai import _bindings  # type: ignore[import-untyped]  # ships no py.typed
+with warnings.catch_warnings():
+    # The package opens its rank files by a deprecated function.
+    warnings.simplefilter("ignore", DeprecationWarning)
+    # Its public `get_encoding()` refuses 1,000,000 characters and builds lists of ids; the binding below just counts.
+    from bpe_openai import _bindings  # type: ignore[import-untyped]  # ships no py.typed
 
 EncodingName = Literal["o200k_base", "cl100k_base"]
 
