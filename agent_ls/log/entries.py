@@ -6,8 +6,6 @@ compactions and undos, so whatever a checkpoint dropped can be found again.
 
 from __future__ import annotations
 
-import re
-import secrets
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, NewType
 
@@ -24,18 +22,7 @@ FORMAT_VERSION: Final = 1
 Ordinal = NewType("Ordinal", int)
 """A message's number in its session, by log order, from 0."""
 
-_SESSION_ID: Final = re.compile(r"[0-9A-Za-z-]{1,64}")
 _not_negative = validators.ge(0)
-
-
-def new_session_id() -> SessionId:
-    """An id no other session has."""
-    return SessionId(secrets.token_hex(8))
-
-
-def is_session_id(text: str) -> bool:
-    """Whether `text` may be a session id: letters, digits and hyphens, so that it can stand in a file name."""
-    return _SESSION_ID.fullmatch(text) is not None
 
 
 def now() -> datetime:

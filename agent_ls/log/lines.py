@@ -15,11 +15,29 @@ _BLOCK: Final = 1 << 18
 
 
 @frozen
-class Line:
-    """`data`, without its newline, stands at byte `offset` of the file."""
+class Span:
+    """Where a line's bytes stand in the file, its newline not counted."""
 
     offset: int
+    length: int
+
+    @property
+    def end(self) -> int:
+        """The offset of its newline."""
+        return self.offset + self.length
+
+
+@frozen
+class Line:
+    """A complete line: its bytes without the newline, and where they stand."""
+
+    span: Span
     data: bytes
+
+    @classmethod
+    def at(cls, offset: int, data: bytes) -> Line:
+        """The line whose first byte is at `offset`."""
+        return cls(Span(offset, len(data)), data)
 
 
 def forwards(file: BinaryIO) -> Iterator[Line]:
@@ -29,7 +47,7 @@ def forwards(file: BinaryIO) -> Iterator[Line]:
     for data in file:
         if not data.endswith(b"\n"):
             return
-        yield Line(offset, data[:-1])
+        yield Line.at(offset, data[:-1])
         offset += len(data)
 
 
@@ -47,13 +65,13 @@ def backwards(file: BinaryIO, block: int = _BLOCK) -> Iterator[Line]:
         while (newline := data.rfind(b"\n", 0, end)) >= 0:
             if pieces is not None:
                 pieces.append(data[newline + 1 : end])
-                yield Line(start + newline + 1, _joined(pieces))
+                yield Line.at(start + newline + 1, _joined(pieces))
             pieces = []
             end = newline
         if pieces is not None:
             pieces.append(data[:end])
     if pieces is not None:
-        yield Line(0, _joined(pieces))
+        yield Line.at(0, _joined(pieces))
 
 
 def _joined(pieces: list[bytes]) -> bytes:

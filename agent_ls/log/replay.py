@@ -30,7 +30,7 @@ from agent_ls.log.entries import (
     UnknownEntry,
     Unreadable,
 )
-from agent_ls.log.lines import Line, backwards, forwards
+from agent_ls.log.lines import Line, Span, backwards, forwards
 from agent_ls.protocol import CompactionId
 
 _logger = logging.getLogger(__name__)
@@ -40,20 +40,24 @@ _FIRST: Final = Ordinal(0)
 
 @frozen
 class Place:
-    """Where a message can be read again: `position` counts the messages of the line that stands at byte `offset`."""
+    """Where a message can be read again: `position` counts the messages of the line `span`, from 0."""
 
-    offset: int
-    length: int
+    span: Span
     position: int
 
 
 @frozen
 class LiveMessage:
-    """A message the model will see. Ordinal and place are None for one that no line holds."""
+    """A message the model will see. `elided`: parts of it were blanked, the log at `place` has the full one.
+
+    The ordinal is None for a summary and for an "interrupted" result made up on load; the place is None for the
+    latter and for a message that is not written yet.
+    """
 
     message: ModelMessage
     ordinal: Ordinal | None
     place: Place | None
+    elided: bool = False
 
 
 @frozen
@@ -62,7 +66,7 @@ class Replayed:
 
     `live` is what the model will see, every tool call answered. `first_after_checkpoint` is the index of the first
     live message whose usage counts (CASCADE §1). `checkpoint` is the last one in force, None if there is none or
-    all are undone.
+    all are undone. `length` is the bytes of all complete lines.
     """
 
     header: Header | None
@@ -72,6 +76,7 @@ class Replayed:
     next_ordinal: Ordinal
     totals: Totals
     warnings: tuple[str, ...]
+    length: int
 
 
 @frozen
@@ -109,9 +114,14 @@ def originals(path: Path) -> Iterator[Original]:
         for line in forwards(file):
             entry = reader.entry(line)
             if isinstance(entry, MessagesEntry):
-                for ordinal, message in enumerate(entry.messages, entry.ordinal):
-                    if not isinstance(message, Unreadable):
-                        yield Original(Ordinal(ordinal), message)
+                yield from originals_of(entry)
+
+
+def originals_of(entry: MessagesEntry) -> Iterator[Original]:
+    """The messages of one entry, those that can be loaded."""
+    for ordinal, message in enumerate(entry.messages, entry.ordinal):
+        if not isinstance(message, Unreadable):
+            yield Original(Ordinal(ordinal), message)
 
 
 @define
@@ -119,6 +129,8 @@ class _Reader:
     """Decodes lines; each bad one gives one warning, however often it is read."""
 
     path: Path
+    length: int = 0
+    """The bytes of the file up to the end of the last line that was read."""
     _warnings: dict[int, str] = field(factory=dict)
 
     def header(self, file: BinaryIO) -> Header | None:
@@ -128,6 +140,7 @@ class _Reader:
         return None
 
     def entry(self, line: Line) -> LogEntry | None:
+        self.length = max(self.length, line.span.end + 1)
         if not line.data:
             return None
         entry: LogEntry | None
@@ -136,7 +149,7 @@ class _Reader:
         except BadLine as bad:
             entry = salvage(line.data)
             kept = "it is skipped" if entry is None else "only its end is used"
-            self._warn(line, f"bad line at byte {line.offset}, {kept}: {bad}")
+            self._warn(line, f"bad line at byte {line.span.offset}, {kept}: {bad}")
         if isinstance(entry, MessagesEntry):
             for ordinal, message in enumerate(entry.messages, entry.ordinal):
                 if isinstance(message, Unreadable):
@@ -152,7 +165,7 @@ class _Reader:
         return tuple(text for _, text in sorted(self._warnings.items()))
 
     def _warn(self, line: Line, text: str) -> None:
-        self._warnings.setdefault(line.offset, text)
+        self._warnings.setdefault(line.span.offset, text)
 
 
 @frozen
@@ -202,7 +215,7 @@ class _Session:
             if isinstance(message, Unreadable):
                 continue
             ordinal = Ordinal(first + position)
-            self.live.append(LiveMessage(message, ordinal, Place(line.offset, len(line.data), position)))
+            self.live.append(LiveMessage(message, ordinal, Place(line.span, position)))
             if isinstance(message, ModelResponse):
                 self.totals = evolve(self.totals, answered=ordinal + 1)
         self.next_ordinal = Ordinal(first + len(messages))
@@ -211,9 +224,7 @@ class _Session:
         self.frames.append(_Frame(record, tuple(self.live), self.first_after_checkpoint, len(messages)))
         ordinals = [None, *record.tail_ordinals]
         self.live = [
-            LiveMessage(
-                message, None if ordinal is None else Ordinal(ordinal), Place(line.offset, len(line.data), position)
-            )
+            LiveMessage(message, None if ordinal is None else Ordinal(ordinal), Place(line.span, position))
             for position, (ordinal, message) in enumerate(zip(ordinals, messages, strict=True))
         ]
         self.first_after_checkpoint = len(self.live)
@@ -240,26 +251,32 @@ class _Session:
                 return
 
     def replayed(self, header: Header | None, reader: _Reader) -> Replayed:
-        paired = pair_up([each.message for each in self.live])
-        live: list[LiveMessage] = []
-        first_after_checkpoint = len(paired)
-        for index, each in enumerate(paired):
-            if each.source is None:
-                live.append(LiveMessage(each.message, None, None))
-                continue
-            source = self.live[each.source]
-            live.append(source if source.message is each.message else evolve(source, message=each.message))
-            if each.source >= self.first_after_checkpoint:
-                first_after_checkpoint = min(first_after_checkpoint, index)
+        live, first_after_checkpoint = with_dangling_calls_closed(self.live, self.first_after_checkpoint)
         return Replayed(
             header=header,
-            live=tuple(live),
-            first_after_checkpoint=first_after_checkpoint if self.first_after_checkpoint else 0,
+            live=live,
+            first_after_checkpoint=first_after_checkpoint,
             checkpoint=self.frames[-1].record if self.frames else None,
             next_ordinal=self.next_ordinal,
             totals=self.totals,
             warnings=reader.warnings,
+            length=reader.length,
         )
+
+
+def with_dangling_calls_closed(live: Sequence[LiveMessage], index: int) -> tuple[tuple[LiveMessage, ...], int]:
+    """`live` with each tool call answered (`dangling`), and where the message at `index` stands in it."""
+    result: list[LiveMessage] = []
+    moved: int | None = None
+    for paired in pair_up([each.message for each in live]):
+        if paired.source is None:
+            result.append(LiveMessage(paired.message, None, None))
+            continue
+        if moved is None and paired.source >= index:
+            moved = len(result)
+        source = live[paired.source]
+        result.append(source if source.message is paired.message else evolve(source, message=paired.message))
+    return tuple(result), len(result) if moved is None else moved
 
 
 def _from_start(reader: _Reader, file: BinaryIO, then: Sequence[UndoEntry]) -> _Session:

@@ -7,25 +7,18 @@ import logging
 from pathlib import Path
 from typing import Final
 
-from attrs import define, field, frozen
+from attrs import define, field
 from filelock import FileLock, Timeout
 
 from agent_ls.errors import LogUnwritable, SessionLocked, SessionNotFound
 from agent_ls.log.codec import encode
 from agent_ls.log.entries import WritableEntry
 from agent_ls.log.files import PRIVATE_DIRECTORY, PRIVATE_FILE, Files, OperatingSystemFiles
+from agent_ls.log.lines import Span
 
 _logger = logging.getLogger(__name__)
 
 _COPY_BLOCK: Final = 1 << 20
-
-
-@frozen
-class Span:
-    """The bytes of one line, without its newline."""
-
-    offset: int
-    length: int
 
 
 @define
@@ -112,8 +105,9 @@ class SessionLog:
         return span
 
     def sync(self) -> None:
-        """Return when every line is on the disk. Raises LogUnwritable."""
+        """Return when every line is on the disk, under the log's own name. Raises as `append`."""
         try:
+            self._tidy()
             self._files.sync(self._descriptor)
         except OSError as error:
             raise _unwritable(self.path, error) from error
@@ -251,6 +245,11 @@ def _acquire(path: Path) -> FileLock:
 
 def _unwritable(path: Path, error: OSError) -> LogUnwritable:
     return LogUnwritable(f"The session log cannot be written: {error.strerror or error} ({path})")
+
+
+def unreadable(path: Path, error: OSError) -> LogUnwritable:
+    """What to raise when a log cannot even be read."""
+    return LogUnwritable(f"The session log cannot be read: {error.strerror or error} ({path})")
 
 
 def _close_quietly(files: Files, descriptor: int) -> None:
