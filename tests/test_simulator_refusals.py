@@ -9,7 +9,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from pydantic_ai import Agent
+from pydantic_ai.exceptions import ModelHTTPError
+from pydantic_ai.messages import ThinkingPart
 
+from agent_ls.models import resolve_model
 from tests.simulator import API_KEY, Reply, Simulator
 
 OPENAI = "/v1/chat/completions"
@@ -235,6 +239,20 @@ def test_anthropic_wants_thinking_back_inside_a_tool_round(simulator: Simulator)
     assert (status, "Expected `thinking`" in answer["error"]["message"]) == (400, True)
     kept = anthropic(USER, use("a", thinking=issued_thinking(simulator)), results("a"), thinking=enabled)
     assert post(simulator, ANTHROPIC, kept)[0] == 200
+
+
+async def test_thinking_goes_back_unaltered_through_the_real_provider() -> None:
+    with Simulator(replies=[Reply("one", thinking="secret"), Reply("two"), Reply("three")]) as simulator:
+        agent = Agent(resolve_model("anthropic:claude-sonnet-5-5", environ=simulator.environment).model)
+        history = (await agent.run("hi")).all_messages()
+        await agent.run("again", message_history=history)
+        assert simulator.refused == []
+        for message in history:
+            for part in message.parts:
+                if isinstance(part, ThinkingPart):
+                    part.content = "altered"
+        with pytest.raises(ModelHTTPError, match="Invalid `signature`"):
+            await agent.run("again", message_history=history)
 
 
 @pytest.mark.parametrize(("path", "body"), [(OPENAI, openai(USER)), (ANTHROPIC, anthropic(USER))])

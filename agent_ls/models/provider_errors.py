@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 from attrs import frozen
 from pydantic_ai.exceptions import (
     AgentRunError,
+    ContentFilterError,
     ModelAPIError,
     ModelAuthenticationError,
     ModelConnectionError,
@@ -30,7 +31,7 @@ from pydantic_ai.exceptions import (
 from agent_ls.errors import AgentError, ContextTooLarge, ProviderError
 from agent_ls.models.overflow_wordings import overflow_numbers, says_overflow
 
-FailureKind = Literal["auth", "quota", "not_found", "bad_request", "unexpected"]
+FailureKind = Literal["auth", "quota", "not_found", "bad_request", "refused", "unexpected"]
 
 _TRANSIENT_STATUSES: Final = frozenset({408, 409, 425, 429})
 _SHOWN_CHARACTERS: Final = 500
@@ -78,8 +79,10 @@ def classify(error: BaseException) -> ProviderFailure:
             return _transient(f"The connection to the model failed ({_name_and_text(error)}).", None)
         case _ if _is_transport_error(error):
             return _transient(f"The connection to the model broke off ({_name_and_text(error)}).", None)
+        case ContentFilterError():
+            return _fatal("refused", "The provider's content filter stopped the answer.", None)
         case AgentRunError() | UserError():
-            return Fatal(ProviderError(f"The model request failed: {error}", retryable=False), "unexpected")
+            return _fatal("unexpected", f"The model request failed: {_one_line(str(error))}", None)
         case _:
             raise error
 
@@ -117,7 +120,7 @@ def _classify_api_error(error: ModelAPIError) -> ProviderFailure:
         case ModelUnavailableError() | ModelServerError():
             return _transient(f"{model} is unavailable just now ({_status(status)}{said}).", error.retry_after)
         case ModelConnectionError() | ModelRequestTimeout():
-            return _transient(f"The connection to {model} failed ({said}).", error.retry_after)
+            return _transient(f"The connection to {model} failed ({_root_cause(error)}).", error.retry_after)
         case _ if status is None or status in _TRANSIENT_STATUSES or status >= 500:
             return _transient(f"The request to {model} failed ({_status(status)}{said}).", error.retry_after)
         case _:
@@ -166,6 +169,10 @@ def _provider_message(error: ModelAPIError) -> str:
         inner = body.get("error")
         found = inner.get("message") if isinstance(inner, dict) else inner or body.get("message")
     text = found if isinstance(found, str) and found.strip() else str(error)
+    return _one_line(text)
+
+
+def _one_line(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= _SHOWN_CHARACTERS else f"{line[:_SHOWN_CHARACTERS]}…"
 
@@ -173,6 +180,13 @@ def _provider_message(error: ModelAPIError) -> str:
 def _name_and_text(error: BaseException) -> str:
     text = str(error)
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _root_cause(error: BaseException) -> str:
+    """What the SDKs wrap as "Connection error.": the innermost exception."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return _one_line(_name_and_text(error))
 
 
 def _is_transport_error(error: BaseException) -> bool:

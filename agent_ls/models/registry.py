@@ -74,6 +74,8 @@ class ResolvedModel:
         """What the response cost in USD, None where no price is known or the provider sent no usage."""
         if self._free_of_charge:
             return Decimal(0)
+        if response.usage.cost is not None:
+            return response.usage.cost
         try:
             return response.cost().total_price
         # LookupError: no price known. ValueError: no usage. AssertionError: the provider named no model.

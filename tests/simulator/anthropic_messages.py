@@ -90,7 +90,7 @@ class AnthropicMessages:
         """The body of an HTTP error."""
         if failure.body is not None:
             return failure.body
-        return error_body(failure.message, failure.code or _FAILURE_TYPES.get(failure.status, "invalid_request_error"))
+        return error_body(failure.sentence, failure.code or _FAILURE_TYPES.get(failure.status, "invalid_request_error"))
 
     def response(self, rendering: Rendering) -> Any:
         """The body of a response that is not streamed."""

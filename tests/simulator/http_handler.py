@@ -18,7 +18,7 @@ from tests.simulator.ledger import Ledger, ScriptExhausted
 from tests.simulator.provider import Measured, ProviderProtocol, RenderedCall, Rendering
 from tests.simulator.recorded import Exchange, RecordedRequest
 from tests.simulator.refusal import Refusal, RequestRefused
-from tests.simulator.replies import Failure, Outcome, Reply, StopReason, Usage
+from tests.simulator.replies import Failure, Interruption, Outcome, Reply, StopReason, Usage
 from tests.simulator.tokens import compact_json
 
 
@@ -86,8 +86,7 @@ class Handler(BaseHTTPRequestHandler):
         if request.streamed:
             self._stream(protocol, rendering)
         else:
-            self._interrupt(protocol, rendering.reply, 0)
-            self._send_json(200, protocol.response(rendering))
+            self._send_whole(protocol, rendering)
 
     def _judge(self, protocol: ProviderProtocol, headers: dict[str, str], body: Any) -> tuple[Measured, Refusal | None]:
         measured = Measured((), 0)
@@ -117,6 +116,7 @@ class Handler(BaseHTTPRequestHandler):
     def _render(
         self, protocol: ProviderProtocol, request: RecordedRequest, reply: Reply, measured: Measured, key: str
     ) -> Rendering:
+        reply = _within_allowance(protocol, reply, measured.allowance)
         calls = tuple(
             RenderedCall(
                 id=call.id or f"call_{self.ledger.new_id():06d}",
@@ -140,40 +140,44 @@ class Handler(BaseHTTPRequestHandler):
             usage=reply.usage or counted,
         )
 
+    def _send_whole(self, protocol: ProviderProtocol, rendering: Rendering) -> None:
+        interruption = rendering.reply.interruption
+        cut_body = interruption is not None and interruption.kind == "drop" and interruption.after_events > 0
+        if interruption is not None and not cut_body:
+            self._interrupt(protocol, interruption, began=False)
+        self._send_json(200, protocol.response(rendering), cut=cut_body)
+
     def _stream(self, protocol: ProviderProtocol, rendering: Rendering) -> None:
         reply = rendering.reply
-        events = protocol.events(rendering)
-        if reply.interruption is not None and reply.interruption.after_events == 0:
-            self._interrupt(protocol, reply, 0, began=False)
-        self.send_response(200)
-        self.send_header("content-type", "text/event-stream")
-        self.send_header("transfer-encoding", "chunked")
-        self.end_headers()
-        for sent, event in enumerate(events):
-            if sent:
-                self._interrupt(protocol, reply, sent, began=True)
-            if sent and reply.seconds_between_events:
+        interrupted_at = None if reply.interruption is None else reply.interruption.after_events
+        for sent, event in enumerate(protocol.events(rendering)):
+            if reply.interruption is not None and sent == interrupted_at:
+                self._interrupt(protocol, reply.interruption, began=sent > 0)
+            if sent == 0:
+                self.send_response(200)
+                self.send_header("content-type", "text/event-stream")
+                self.send_header("transfer-encoding", "chunked")
+                self.end_headers()
+            elif reply.seconds_between_events:
                 time.sleep(reply.seconds_between_events)
             self._send_chunk(event)
         self._send_chunk(b"")
 
-    def _interrupt(self, protocol: ProviderProtocol, reply: Reply, sent: int, *, began: bool = False) -> None:
-        """Do what the script wants after `sent` events. Raises _ConnectionCut where the response ends here."""
-        interruption = reply.interruption
-        if interruption is None or interruption.after_events != sent:
-            return
-        if interruption.kind == "drop":
-            self._cut()
-        elif interruption.kind == "hang":
-            self._hold()
-        elif began:
-            self._send_chunk(protocol.error_event(interruption.error_type, interruption.error_message))
-            self._send_chunk(b"")
-            raise _ConnectionCut
-        else:
-            failure = Failure(529 if interruption.error_type == "overloaded_error" else 500, interruption.error_message)
-            self._send_json(failure.status, protocol.failure(failure))
-            raise _ConnectionCut
+    def _interrupt(self, protocol: ProviderProtocol, interruption: Interruption, *, began: bool) -> None:
+        """Do what the script wants here. Raises _ConnectionCut where the response ends."""
+        match interruption.kind:
+            case "drop":
+                self._cut()
+            case "hang":
+                self._hold()
+            case "error" if began:
+                self._send_chunk(protocol.error_event(interruption.error_type, interruption.error_message))
+                self._send_chunk(b"")
+                raise _ConnectionCut
+            case "error":
+                status = 529 if interruption.error_type == "overloaded_error" else 500
+                self._send_json(status, protocol.failure(Failure(status, interruption.error_message)))
+                raise _ConnectionCut
 
     def _hold(self) -> None:
         """Wait until released (returns) or until the client goes away (raises)."""
@@ -194,11 +198,31 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
         self.wfile.flush()
 
-    def _send_json(self, status: int, body: Any, headers: Mapping[str, str] | None = None) -> None:
+    def _send_json(
+        self, status: int, body: Any, headers: Mapping[str, str] | None = None, *, cut: bool = False
+    ) -> None:
         raw = body if isinstance(body, bytes) else json.dumps(body).encode()
         self.send_response(status)
         for name, value in {"content-type": "application/json", **(headers or {})}.items():
             self.send_header(name, value)
         self.send_header("content-length", str(len(raw)))
         self.end_headers()
+        if cut:
+            self.wfile.write(raw[: len(raw) // 2])
+            self._cut()
         self.wfile.write(raw)
+
+
+def _within_allowance(protocol: ProviderProtocol, reply: Reply, allowance: int) -> Reply:
+    """The reply as the provider cuts it: text beyond the output allowance (0: none) is never generated."""
+    text = reply.full_text
+    if not allowance or protocol.count_output(text) <= allowance:
+        return reply
+    fits, too_long = 0, len(text)
+    while too_long - fits > 1:
+        middle = (fits + too_long) // 2
+        if protocol.count_output(text[:middle]) <= allowance:
+            fits = middle
+        else:
+            too_long = middle
+    return evolve(reply, text=text[:fits], tool_calls=(), stop_reason="length")

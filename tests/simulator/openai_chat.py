@@ -84,7 +84,7 @@ class OpenAIChat:
         if failure.body is not None:
             return failure.body
         kind, code = _FAILURE_CODES.get(failure.status, ("invalid_request_error", None))
-        return error_body(failure.message, kind=kind, code=failure.code or code)
+        return error_body(failure.sentence, kind=kind, code=failure.code or code)
 
     def response(self, rendering: Rendering) -> Any:
         """The body of a response that is not streamed."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from attrs import field, frozen
 
@@ -34,7 +34,8 @@ class Interruption:
     """What happens to the response after `after_events` server-sent events (0: before any byte).
 
     `drop` cuts the connection; `hang` sends nothing more until `Simulator.release()` or until the client goes
-    away; `error` sends the provider's in-stream error event. A response that is not streamed counts as one event.
+    away; `error` sends the provider's in-stream error event. In a response that is not streamed, `drop` cuts the body
+    in half where `after_events` is not 0, `hang` comes before the first byte, `error` is an HTTP error.
     """
 
     kind: Literal["drop", "hang", "error"]
@@ -76,12 +77,30 @@ class Failure:
     """An HTTP error instead of a response; `body` None: the provider's own shape for that status."""
 
     status: int
-    message: str = "The server had an error while processing your request."
+    message: str | None = None
+    """None: a usual one for the status."""
     code: str | None = None
     """OpenAI's `error.code`, or Anthropic's `error.type`; None: the usual one for the status."""
     body: Any = None
     headers: Mapping[str, str] = field(factory=dict)
 
+    @property
+    def sentence(self) -> str:
+        """The message, or a usual one for the status."""
+        return self.message or _USUAL_MESSAGES.get(self.status, "The server had an error processing your request.")
+
+
+_USUAL_MESSAGES: Final[Mapping[int, str]] = {
+    400: "Invalid request.",
+    401: "Incorrect API key provided.",
+    402: "Your credit balance is too low.",
+    403: "Your key may not use this resource.",
+    404: "The model does not exist or you do not have access to it.",
+    413: "Request exceeds the maximum size",
+    429: "Rate limit reached for requests per minute.",
+    503: "The service is unavailable.",
+    529: "Overloaded",
+}
 
 Outcome = Reply | Failure
 

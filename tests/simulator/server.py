@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import socket
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from http.server import ThreadingHTTPServer
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from tests.simulator.anthropic_messages import AnthropicMessages
 from tests.simulator.http_handler import Handler
@@ -22,9 +24,32 @@ API_KEY = "sk-sim-0123456789"
 
 
 class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    block_on_close = False
+    """Ends its kept-alive connections when it is closed, and with them its threads."""
+
+    daemon_threads = False
+    block_on_close = True
     request_queue_size = 64
+
+    def __init__(self, address: tuple[str, int], handler: type[Handler]) -> None:
+        self._open: set[socket.socket] = set()
+        self._lock = threading.Lock()
+        super().__init__(address, handler)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        with self._lock:
+            self._open.add(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        with self._lock:
+            self._open.discard(request)
+        super().shutdown_request(request)
+
+    def server_close(self) -> None:
+        with self._lock, contextlib.suppress(OSError):
+            for connection in self._open:
+                connection.shutdown(socket.SHUT_RDWR)
+        super().server_close()
 
 
 class Simulator:
@@ -63,6 +88,7 @@ class Simulator:
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
+        self._ledger.close()
 
     @property
     def port(self) -> int:
