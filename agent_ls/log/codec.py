@@ -68,7 +68,8 @@ def encode(entry: WritableEntry) -> bytes:
     body = b""
     match entry:
         case MessagesEntry(at, ordinal, messages, title):
-            head |= {"at": _text_of(at), "ordinal": ordinal, "count": len(messages)}
+            responses = sum(not isinstance(each, Unreadable) and each.kind == "response" for each in messages)
+            head |= {"at": _text_of(at), "ordinal": ordinal, "count": len(messages), "responses": responses}
             if title is not None:
                 head["title"] = title
             body = _MESSAGES_KEY + dump_messages(_all_readable(messages))

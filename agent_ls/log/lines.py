@@ -7,6 +7,7 @@ is torn and no line.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from io import FileIO
 from typing import BinaryIO, Final
 
 from attrs import frozen
@@ -51,7 +52,7 @@ def forwards(file: BinaryIO) -> Iterator[Line]:
         offset += len(data)
 
 
-def backwards(file: BinaryIO, block: int = _BLOCK) -> Iterator[Line]:
+def backwards(file: BinaryIO | FileIO, block: int = _BLOCK) -> Iterator[Line]:
     """All complete lines, the last one first; reads no more of the file than is asked for, in blocks of `block`."""
     start = file.seek(0, 2)
     # The pieces of the line whose beginning is not read yet, last piece first. None: no newline was met so far.
@@ -60,7 +61,7 @@ def backwards(file: BinaryIO, block: int = _BLOCK) -> Iterator[Line]:
         length = min(block, start)
         start -= length
         file.seek(start)
-        data = file.read(length)
+        data = file.read(length) or b""
         end = len(data)
         while (newline := data.rfind(b"\n", 0, end)) >= 0:
             if pieces is not None:

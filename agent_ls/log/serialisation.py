@@ -47,13 +47,14 @@ _checkpoint_adapter: Final = TypeAdapter(_CheckpointBody)
 # comes through.
 _MARK: Final = "\ufdd0"
 _TO_MARK: Final = re.compile("[\ud800-\udfff\ufdd0]")
+_REPLACEMENT: Final = "\ufffd".encode()
 _MARKED: Final = re.compile(_MARK.encode() + rb"([0-9a-f]{4})")
 
 
 def dump_messages(messages: Sequence[ModelMessage]) -> bytes:
     """`messages` as a JSON array without a newline. Never raises on content (DESIGN §4)."""
     try:
-        return ModelMessagesTypeAdapter.dump_json(list(messages), warnings=False)
+        return _dump_exactly(messages)
     except Exception:  # noqa: BLE001 - any object may stand in a tool's result, and raise anything
         return b"[" + b",".join(_dump_one(message) for message in messages) + b"]"
 
@@ -62,7 +63,7 @@ def load_messages(data: bytes) -> list[ModelMessage] | None:
     """The messages of a JSON array, all of them or None: then `load_each` tells which one cannot be loaded."""
     try:
         return ModelMessagesTypeAdapter.validate_json(data)
-    except (ValidationError, RecursionError):
+    except Exception:  # noqa: BLE001 - beside pydantic, a message's own checks may refuse it, with any exception
         return None
 
 
@@ -70,7 +71,7 @@ def load_checkpoint(data: bytes) -> list[ModelMessage] | None:
     """[summary, *tail] of a JSON object `{"summary": ..., "tail": [...]}`, or None as in `load_messages`."""
     try:
         body = _checkpoint_adapter.validate_json(data)
-    except (ValidationError, RecursionError):
+    except Exception:  # noqa: BLE001 - beside pydantic, a message's own checks may refuse it, with any exception
         return None
     return [body["summary"], *body["tail"]]
 
@@ -87,13 +88,21 @@ def _load_one(value: Any) -> ModelMessage | Unreadable:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(str(step) for step in first["loc"][1:])
         return Unreadable(f"{where}: {first['msg']}" if where else first["msg"])
-    except RecursionError:
-        return Unreadable("nested too deeply")
+    except Exception as error:  # noqa: BLE001 - as in load_messages
+        return Unreadable(f"{type(error).__name__}: {error}")
+
+
+def _dump_exactly(messages: Sequence[ModelMessage]) -> bytes:
+    dumped = ModelMessagesTypeAdapter.dump_json(list(messages), warnings=False)
+    if _REPLACEMENT in dumped:
+        # A surrogate in a dictionary's key is not refused but replaced in silence; a real U+FFFD only costs time.
+        raise ValueError("something may have been replaced")
+    return dumped
 
 
 def _dump_one(message: ModelMessage) -> bytes:
     try:
-        return ModelMessagesTypeAdapter.dump_json([message], warnings=False)[1:-1]
+        return _dump_exactly([message])[1:-1]
     except Exception as refusal:  # noqa: BLE001 - as in dump_messages
         cause = refusal
     try:

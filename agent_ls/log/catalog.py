@@ -1,0 +1,180 @@
+"""The sessions of a directory, listed from the head and the tail of each log: no message is loaded."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from io import FileIO
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+from attrs import frozen
+
+from agent_ls.errors import LogUnwritable, SessionNotFound
+from agent_ls.log.codec import BadLine, read_head
+from agent_ls.log.lines import backwards
+from agent_ls.log.names import SUFFIX, created_of, session_id_of
+from agent_ls.log.writer import SessionLog, lock_path
+from agent_ls.protocol import SessionId
+
+_logger = logging.getLogger(__name__)
+
+_BLOCK: Final = 8192
+"""Bytes read at a log's head and, at a time, at its tail: most often enough for the lines that tell."""
+
+
+@frozen
+class SessionRow:
+    """One session in a list. `messages` counts all that were logged, also those a compaction covered."""
+
+    session_id: SessionId
+    path: Path
+    title: str
+    created: datetime
+    updated: datetime
+    messages: int
+
+
+def list_sessions(directory: Path) -> list[SessionRow]:
+    """The sessions of `directory`, the one written last first. A file that is no log is left out. Never raises."""
+    rows = [row for path in _logs(directory) if (row := _row(path)) is not None]
+    return sorted(rows, key=lambda row: (row.updated, row.path.name), reverse=True)
+
+
+def find_session(directory: Path, session_id: SessionId) -> Path:
+    """The log of a session. Raises SessionNotFound."""
+    for path in _logs(directory):
+        if session_id_of(path) == session_id:
+            return path
+    raise SessionNotFound(f"There is no session {session_id} here.", session_id=session_id)
+
+
+def latest_session(directory: Path) -> Path:
+    """The log that was written last. Raises SessionNotFound if there is none."""
+    rows = list_sessions(directory)
+    if not rows:
+        raise SessionNotFound("There is no earlier session here.")
+    return rows[0].path
+
+
+def delete_session(directory: Path, session_id: SessionId) -> None:
+    """Delete a session's log and what belongs to it.
+
+    Raises SessionNotFound, SessionLocked while it is open somewhere, LogUnwritable if it cannot be deleted.
+    """
+    path = find_session(directory, session_id)
+    log = SessionLog.open(path)
+    try:
+        for side in path.parent.glob(f"{path.name}.torn-*"):
+            side.unlink(missing_ok=True)
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise LogUnwritable(f"The session cannot be deleted: {error.strerror or error} ({path})") from error
+    finally:
+        log.close()
+    with contextlib.suppress(OSError):  # an empty file that guards nothing any more
+        lock_path(path).unlink(missing_ok=True)
+
+
+def write_back_pending(path: Path) -> bool:
+    """Whether the model has answered since the last memory write-back, read from the log's end. Raises OSError."""
+    with path.open("rb") as file:
+        for head in _heads_backwards(file):
+            kind = head.get("type")
+            if kind == "messages" and _count(head, "responses"):
+                return True
+            if kind == "memory":
+                return False
+            totals = head.get("totals")
+            if isinstance(totals, Mapping):
+                return _count(totals, "answered") > _count(totals, "remembered")
+    return False
+
+
+def _logs(directory: Path) -> Iterator[Path]:
+    try:
+        with os.scandir(directory) as entries:
+            for entry in entries:
+                if entry.name.endswith(SUFFIX) and entry.is_file(follow_symlinks=False):
+                    path = Path(entry.path)
+                    if session_id_of(path) is not None:
+                        yield path
+    except OSError as error:
+        if not isinstance(error, FileNotFoundError):
+            _logger.warning("The sessions of %s cannot be listed: %s", directory, error)
+
+
+def _row(path: Path) -> SessionRow | None:
+    try:
+        with path.open("rb", buffering=0) as file:
+            header, first = _first_heads(file.read(_BLOCK))
+            updated, messages = _newest(file)
+            modified = datetime.fromtimestamp(os.fstat(file.fileno()).st_mtime, UTC)
+    except OSError as error:
+        _logger.warning("%s cannot be read and is left out of the list: %s", path, error)
+        return None
+    session_id = session_id_of(path)
+    if session_id is None:
+        return None
+    title = first.get("title")
+    return SessionRow(
+        session_id=session_id,
+        path=path,
+        title=title if isinstance(title, str) else "",
+        created=_moment(header.get("created")) or created_of(path) or modified,
+        updated=updated or modified,
+        messages=messages,
+    )
+
+
+def _first_heads(start: bytes) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    """The scalars of the first two lines of a log."""
+    lines = start.split(b"\n", 2)
+    heads = [_head(line) for line in lines[:2]]
+    return heads[0], heads[1] if len(heads) > 1 else {}
+
+
+def _newest(file: BinaryIO | FileIO) -> tuple[datetime | None, int]:
+    """When the newest line was written, and the number of messages by the newest line that tells."""
+    updated: datetime | None = None
+    for head in _heads_backwards(file):
+        updated = updated or _moment(head.get("at"))
+        match head.get("type"):
+            case "messages":
+                return updated, _count(head, "ordinal") + _count(head, "count")
+            case "turn":
+                return updated, _count(head, "messages")
+            case "compaction":
+                return updated, _count(head, "next_ordinal")
+            case "memory":
+                return updated, _count(head, "covers")
+    return updated, 0
+
+
+def _heads_backwards(file: BinaryIO | FileIO) -> Iterator[Mapping[str, Any]]:
+    return (_head(line.data) for line in backwards(file, _BLOCK))
+
+
+def _head(line: bytes) -> Mapping[str, Any]:
+    try:
+        return read_head(line)
+    except BadLine:
+        return {}  # replay warns about it; a list only leaves out what the line would have told
+
+
+def _moment(value: object) -> datetime | None:
+    if not isinstance(value, str):
+        return None
+    try:
+        moment = datetime.fromisoformat(value)
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else None
+
+
+def _count(head: Mapping[str, Any], key: str) -> int:
+    value = head.get(key)
+    return value if isinstance(value, int) and value > 0 else 0
