@@ -23,17 +23,14 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
-from agent_ls.models import resolve_model
+from agent_ls.models import ResolvedModel, resolve_model
+from tests.conftest import SimulatedModel
 from tests.simulator import Failure, Interruption, RecordedRequest, Reply, Simulator, ToolCall, Usage, drop, hang
 
 MODELS = ["openai-chat:gpt-5", "anthropic:claude-sonnet-5-5"]
 LONG_INSTRUCTIONS = "Be careful with what you change. " * 400
 
 pytestmark = pytest.mark.parametrize("name", MODELS)
-
-
-def agent_of(simulator: Simulator, name: str, **more: Any) -> Agent[None, str]:
-    return Agent(resolve_model(name, environ=simulator.environment).model, **more)
 
 
 async def ask(agent: Agent[None, str], prompt: str | None, *, streamed: bool, **more: Any) -> AgentRunResult[str]:
@@ -52,7 +49,7 @@ async def ask(agent: Agent[None, str], prompt: str | None, *, streamed: bool, **
 
 
 @pytest.mark.parametrize("streamed", [False, True])
-async def test_a_tool_round_with_thinking(name: str, streamed: bool) -> None:
+async def test_a_tool_round_with_thinking(name: str, simulated_model: SimulatedModel, streamed: bool) -> None:
     calls = [ToolCall("look", {"at": "a"}), ToolCall("look", {"at": "ü"})]
     looking = Reply("Let me look.", thinking="Two places.", tool_calls=calls)
     with Simulator(replies=[looking, Reply("Found it.")]) as simulator:
@@ -62,7 +59,7 @@ async def test_a_tool_round_with_thinking(name: str, streamed: bool) -> None:
             seen.append(at)
             return f"at {at}"
 
-        agent = agent_of(simulator, name, tools=[look])
+        agent = Agent(simulated_model(simulator, name).model, tools=[look])
         result = await ask(agent, "Where?", streamed=streamed)
         assert result.output == "Found it."
         assert sorted(seen) == ["a", "ü"]
@@ -79,18 +76,18 @@ async def test_a_tool_round_with_thinking(name: str, streamed: bool) -> None:
 
 
 @pytest.mark.parametrize("streamed", [False, True])
-async def test_usage_can_be_scripted_or_left_out(name: str, streamed: bool) -> None:
+async def test_usage_can_be_scripted_or_left_out(name: str, simulated_model: SimulatedModel, streamed: bool) -> None:
     replies = [Reply("a", usage=Usage(32_100, 50, cache_read=30_000)), Reply("b", report_usage=False)]
     with Simulator(replies=replies) as simulator:
-        agent = agent_of(simulator, name)
+        agent = Agent(simulated_model(simulator, name).model)
         told = (await ask(agent, "hi", streamed=streamed)).response.usage
         assert (told.input_tokens, told.output_tokens, told.cache_read_tokens) == (32_100, 50, 30_000)
         assert (await ask(agent, "hi", streamed=streamed)).response.usage.input_tokens == 0
 
 
-async def test_a_later_request_reads_its_prefix_from_the_cache(name: str) -> None:
+async def test_a_later_request_reads_its_prefix_from_the_cache(name: str, simulated_model: SimulatedModel) -> None:
     with Simulator(replies=[Reply("one"), Reply("two"), Reply("three")]) as simulator:
-        agent = agent_of(simulator, name, instructions=LONG_INSTRUCTIONS)
+        agent = Agent(simulated_model(simulator, name).model, instructions=LONG_INSTRUCTIONS)
         first = await agent.run("first")
         second = await agent.run("second", message_history=first.all_messages())
         changed = Agent(agent.model, instructions="Now " + LONG_INSTRUCTIONS)
@@ -105,9 +102,9 @@ async def test_a_later_request_reads_its_prefix_from_the_cache(name: str) -> Non
         assert (cold.cache_write > 0) is name.startswith("anthropic")
 
 
-async def test_a_request_above_the_window_is_refused_as_too_long(name: str) -> None:
+async def test_a_request_above_the_window_is_refused_as_too_long(name: str, simulated_model: SimulatedModel) -> None:
     with Simulator(window=1_000, otherwise=Reply("ok")) as simulator:
-        resolved = resolve_model(name, environ=simulator.environment, window=1_000)
+        resolved = simulated_model(simulator, name, window=1_000)
         with pytest.raises(ModelHTTPError) as raised:
             await Agent(resolved.model).run("word " * 2_000)
         assert raised.value.status_code == 400
@@ -135,10 +132,12 @@ BROKEN_HISTORIES: dict[str, list[ModelMessage]] = {
 
 
 @pytest.mark.parametrize("history", BROKEN_HISTORIES.values(), ids=BROKEN_HISTORIES)
-async def test_broken_histories_are_refused_through_the_real_provider(name: str, history: list[ModelMessage]) -> None:
+async def test_broken_histories_are_refused_through_the_real_provider(
+    name: str, simulated_model: SimulatedModel, history: list[ModelMessage]
+) -> None:
     with Simulator(otherwise=Reply("ok")) as simulator:
         # Not through an Agent: that mends some of these before they are sent.
-        model = resolve_model(name, environ=simulator.environment).model
+        model = simulated_model(simulator, name).model
         with pytest.raises(ModelHTTPError, match=r"tool_use|tool_call"):
             await model_request(model, history)
         assert len(simulator.refused) == 1
@@ -146,24 +145,24 @@ async def test_broken_histories_are_refused_through_the_real_provider(name: str,
 
 @pytest.mark.parametrize("events", [0, 1, 3])
 @pytest.mark.parametrize("streamed", [False, True])
-async def test_dropped_connections(name: str, streamed: bool, events: int) -> None:
+async def test_dropped_connections(name: str, simulated_model: SimulatedModel, streamed: bool, events: int) -> None:
     with Simulator(replies=[drop(events), Reply("back")]) as simulator:
-        agent = agent_of(simulator, name)
+        agent = Agent(simulated_model(simulator, name).model)
         with pytest.raises(ModelConnectionError):
             await ask(agent, "hi", streamed=streamed)
         assert len(simulator.requests) == 1, "the SDK's own retries are off"
         assert (await ask(agent, "hi", streamed=streamed)).output == "back"
 
 
-async def test_an_error_inside_a_stream(name: str) -> None:
+async def test_an_error_inside_a_stream(name: str, simulated_model: SimulatedModel) -> None:
     failing = Reply("half of", interruption=Interruption("error", after_events=2))
     with Simulator(replies=[failing]) as simulator, pytest.raises(ModelAPIError, match="Overloaded"):
-        await ask(agent_of(simulator, name), "hi", streamed=True)
+        await ask(Agent(simulated_model(simulator, name).model), "hi", streamed=True)
 
 
-async def test_http_errors_in_the_providers_shape(name: str) -> None:
+async def test_http_errors_in_the_providers_shape(name: str, simulated_model: SimulatedModel) -> None:
     with Simulator(replies=[Failure(429, headers={"retry-after": "7"}), Failure(500)]) as simulator:
-        agent = agent_of(simulator, name)
+        agent = Agent(simulated_model(simulator, name).model)
         with pytest.raises(ModelAPIError) as limited:
             await agent.run("hi")
         assert limited.value.retry_after == 7
@@ -172,9 +171,9 @@ async def test_http_errors_in_the_providers_shape(name: str) -> None:
         assert broken.value.status_code == 500
 
 
-async def test_a_hanging_reply_goes_on_when_released(name: str) -> None:
+async def test_a_hanging_reply_goes_on_when_released(name: str, simulated_model: SimulatedModel) -> None:
     with Simulator(replies=[hang(2, text="at last")]) as simulator:
-        running = asyncio.create_task(ask(agent_of(simulator, name), "hi", streamed=True))
+        running = asyncio.create_task(ask(Agent(simulated_model(simulator, name).model), "hi", streamed=True))
         await asyncio.to_thread(simulator.wait_until_hanging)
         assert not running.done()
         simulator.release()
@@ -182,9 +181,11 @@ async def test_a_hanging_reply_goes_on_when_released(name: str) -> None:
 
 
 @pytest.mark.parametrize("events", [0, 2])
-async def test_a_client_that_gives_up_a_hanging_reply_is_noticed(name: str, events: int) -> None:
+async def test_a_client_that_gives_up_a_hanging_reply_is_noticed(
+    name: str, simulated_model: SimulatedModel, events: int
+) -> None:
     with Simulator(replies=[hang(events), Reply("next")]) as simulator:
-        agent = agent_of(simulator, name)
+        agent = Agent(simulated_model(simulator, name).model)
         running = asyncio.create_task(ask(agent, "hi", streamed=True))
         await asyncio.to_thread(simulator.wait_until_hanging)
         running.cancel()
@@ -194,10 +195,10 @@ async def test_a_client_that_gives_up_a_hanging_reply_is_noticed(name: str, even
         assert (await ask(agent, "again", streamed=True)).output == "next"
 
 
-async def test_text_arrives_in_the_given_chunks(name: str) -> None:
+async def test_text_arrives_in_the_given_chunks(name: str, simulated_model: SimulatedModel) -> None:
     chunks = ["one ", "two ", "three"]
     with Simulator(replies=[Reply(chunks, seconds_between_events=0.001)]) as simulator:
-        async with agent_of(simulator, name).run_stream("hi") as stream:
+        async with Agent(simulated_model(simulator, name).model).run_stream("hi") as stream:
             assert [delta async for delta in _deltas(stream)] == chunks
 
 
@@ -206,34 +207,40 @@ async def _deltas(stream: Any) -> AsyncIterator[str]:
         yield delta
 
 
-async def test_output_beyond_the_allowance_is_cut(name: str) -> None:
+async def test_output_beyond_the_allowance_is_cut(name: str, simulated_model: SimulatedModel) -> None:
     with Simulator(replies=[Reply("word " * 500)]) as simulator:
-        result = await agent_of(simulator, name).run("hi", model_settings={"max_tokens": 100})
+        result = await Agent(simulated_model(simulator, name).model).run("hi", model_settings={"max_tokens": 100})
         assert result.response.finish_reason == "length"
         assert result.response.usage.output_tokens == 100
 
 
-async def test_a_script_may_be_a_function_and_its_errors_are_told(name: str) -> None:
+async def test_a_script_may_be_a_function_and_its_errors_are_told(name: str, simulated_model: SimulatedModel) -> None:
     def script(request: RecordedRequest) -> Reply:
         return Reply({"ping": "pong"}[request.last_user_text])
 
     with Simulator(replies=script) as simulator:
-        agent = agent_of(simulator, name)
+        agent = Agent(simulated_model(simulator, name).model)
         assert (await agent.run("ping")).output == "pong"
         with pytest.raises(ModelHTTPError, match=r"script failed.*KeyError"):
             await agent.run("nothing")
         assert len(simulator.refused) == 1
 
 
-async def test_an_exhausted_script_refuses(name: str) -> None:
+async def test_an_exhausted_script_refuses(name: str, simulated_model: SimulatedModel) -> None:
     with Simulator(replies=[Reply("only")]) as simulator:
-        agent = agent_of(simulator, name)
+        agent = Agent(simulated_model(simulator, name).model)
         await agent.run("hi")
         with pytest.raises(ModelHTTPError, match="no scripted reply"):
             await agent.run("hi")
         simulator.play(Reply("more"))
         assert (await agent.run("hi")).output == "more"
         assert [request.refused for request in simulator.requests] == [False, True, False]
+
+
+async def _ask_once(resolved: ResolvedModel) -> str:
+    output = (await Agent(resolved.model).run("hi")).output
+    await resolved.aclose()
+    return output
 
 
 def test_as_a_process(name: str, tmp_path: Path) -> None:
@@ -244,9 +251,9 @@ def test_as_a_process(name: str, tmp_path: Path) -> None:
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         environ = json.loads(process.stdout.readline())
-        result = asyncio.run(Agent(resolve_model(name, environ=environ).model).run("hi"))
+        result = asyncio.run(_ask_once(resolve_model(name, environ=environ)))
         assert process.stdin is not None
         process.stdin.close()
         assert process.wait() == 0
-    assert result.output == "from afar"
+    assert result == "from afar"
     assert json.loads(record.read_text())["refusal"] is None

@@ -13,7 +13,7 @@ from pydantic_ai import Agent
 from pydantic_ai.exceptions import ModelHTTPError
 from pydantic_ai.messages import ThinkingPart
 
-from agent_ls.models import resolve_model
+from tests.conftest import SimulatedModel
 from tests.simulator import API_KEY, Reply, Simulator
 
 OPENAI = "/v1/chat/completions"
@@ -241,9 +241,9 @@ def test_anthropic_wants_thinking_back_inside_a_tool_round(simulator: Simulator)
     assert post(simulator, ANTHROPIC, kept)[0] == 200
 
 
-async def test_thinking_goes_back_unaltered_through_the_real_provider() -> None:
+async def test_thinking_goes_back_unaltered_through_the_real_provider(simulated_model: SimulatedModel) -> None:
     with Simulator(replies=[Reply("one", thinking="secret"), Reply("two"), Reply("three")]) as simulator:
-        agent = Agent(resolve_model("anthropic:claude-sonnet-5-5", environ=simulator.environment).model)
+        agent = Agent(simulated_model(simulator, "anthropic:claude-sonnet-5-5").model)
         history = (await agent.run("hi")).all_messages()
         await agent.run("again", message_history=history)
         assert simulator.refused == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from types import TracebackType
 from typing import Any, Self
 
 import httpx2
@@ -29,13 +30,6 @@ class LocalModel(OpenAIChatModel):
     @classmethod
     def build(cls) -> Self:
         """The model, its child not started yet."""
-        client = AsyncOpenAI(
-            base_url=_NOT_STARTED,
-            api_key=SERVER.api_key,
-            max_retries=0,
-            # A proxy of the environment must not see what goes to the loopback.
-            http_client=httpx2.AsyncClient(trust_env=False, timeout=_READ_TIMEOUT_SECONDS),
-        )
         # Low temperature and a penalty: at this size it repeats itself for ever otherwise.
         settings = OpenAIChatModelSettings(
             max_retries=0,
@@ -45,7 +39,13 @@ class LocalModel(OpenAIChatModel):
             extra_body={"repeat_penalty": 1.15},
         )
         profile = ModelProfile(context_window=CONTEXT_WINDOW, supports_tools=False)
-        return cls("local", provider=OpenAIProvider(openai_client=client), profile=profile, settings=settings)
+        return cls("local", provider=_provider(), profile=profile, settings=settings)
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Close the client, which the provider leaves open because it did not make it."""
+        await self.client.close()
 
     async def request(
         self,
@@ -71,4 +71,18 @@ class LocalModel(OpenAIChatModel):
             yield stream
 
     async def _ensure_running(self) -> None:
-        self.client.base_url = await asyncio.to_thread(SERVER.ensure_running)
+        base_url = await asyncio.to_thread(SERVER.ensure_running)
+        if self.client.is_closed():
+            self._provider = _provider()
+        self.client.base_url = base_url
+
+
+def _provider() -> OpenAIProvider:
+    client = AsyncOpenAI(
+        base_url=_NOT_STARTED,
+        api_key=SERVER.api_key,
+        max_retries=0,
+        # A proxy of the environment must not see what goes to the loopback.
+        http_client=httpx2.AsyncClient(trust_env=False, timeout=_READ_TIMEOUT_SECONDS),
+    )
+    return OpenAIProvider(openai_client=client)

@@ -70,6 +70,12 @@ class ResolvedModel:
     offers_tools: bool = True
     _free_of_charge: bool = field(default=False, alias="free_of_charge")
 
+    async def aclose(self) -> None:
+        """Close the connections to the provider. The model may be used again; it then opens new ones."""
+        async with self.model:
+            # Leaving is what closes: pydantic-ai's models open their client when they are built, not when entered.
+            pass
+
     def cost(self, response: ModelResponse) -> Decimal | None:
         """What the response cost in USD, None where no price is known or the provider sent no usage."""
         if self._free_of_charge:
