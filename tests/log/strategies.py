@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from hypothesis import strategies as st
 from pydantic_ai.messages import (
     ModelMessage,
-    ModelMessagesTypeAdapter,
     ModelRequest,
     ModelResponse,
     TextPart,
@@ -17,6 +17,8 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 from pydantic_ai.usage import RequestUsage
+
+from agent_ls.log.serialisation import dump_messages
 
 text = st.text(max_size=12) | st.sampled_from(
     ["\u2028", "\u2029", "\x85", "\r\n", "\x00", "\ud800", "a\udcffb", "\ufdd0d800", "\\ud800", '","messages":[']
@@ -65,10 +67,6 @@ def results(*ids: str, content: str = "bytes") -> ModelRequest:
     return ModelRequest(parts=[ToolReturnPart("read", content, each) for each in ids])
 
 
-def dump(messages: Any) -> str:
+def dump(messages: Iterable[ModelMessage]) -> list[bytes]:
     """What tells whether two histories are the same: a reload keeps the serialised form, not Python equality."""
-    return "\n".join(dump_one(message) for message in messages)
-
-
-def dump_one(message: ModelMessage) -> str:
-    return ascii(ModelMessagesTypeAdapter.dump_python([message], mode="python", warnings=False))
+    return [dump_messages([message]) for message in messages]
