@@ -21,8 +21,8 @@ from agent_ls.models import (
     classify,
     resolve_model,
     retry_delays,
+    seconds_to_wait,
 )
-from agent_ls.models.retries import respecting
 from tests.conftest import SimulatedModel
 from tests.simulator import Failure, Interruption, Reply, Simulator, drop
 
@@ -34,9 +34,9 @@ def openai_error(message: str, code: str | None = None) -> dict[str, Any]:
     return {"error": {"message": message, "type": "invalid_request_error", "param": None, "code": code}}
 
 
-async def failure_of(resolved: ResolvedModel) -> ProviderFailure:
+async def failure_of(resolved: ResolvedModel, prompt: str = "hi") -> ProviderFailure:
     try:
-        await Agent(resolved.model).run("hi")
+        await Agent(resolved.model).run(prompt)
     except Exception as error:  # noqa: BLE001  # whatever the SDK raises is what is classified
         return classify(error)
     raise AssertionError("the request did not fail")
@@ -162,8 +162,7 @@ async def test_overflow_wordings_over_openai(
     [
         ("prompt is too long: 212345 tokens > 200000 maximum", "invalid_request_error", 400, 212_345, 200_000),
         (
-            "input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000, decrease input length or "
-            "`max_tokens` and try again",
+            "input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000",
             "invalid_request_error",
             400,
             209_573,
@@ -185,11 +184,7 @@ async def test_overflow_wordings_over_anthropic(
 @pytest.mark.parametrize("name", [OPENAI, ANTHROPIC])
 async def test_the_simulators_own_refusal_tells_both_numbers(simulated_model: SimulatedModel, name: str) -> None:
     with Simulator(window=300) as simulator:
-        resolved = simulated_model(simulator, name, window=300)
-        try:
-            await Agent(resolved.model).run("word " * 1_000)
-        except Exception as error:  # noqa: BLE001  # as above
-            failure = classify(error)
+        failure = await failure_of(simulated_model(simulator, name, window=300), "word " * 1_000)
         assert isinstance(failure, ContextOverflow)
         assert failure.limit == 300
         assert failure.rejected == simulator.requests[0].input_tokens
@@ -309,13 +304,13 @@ def test_a_long_body_is_told_in_one_bounded_line() -> None:
 def test_retry_delays_are_bounded_and_do_not_shrink_much(retries: int) -> None:
     delays = list(retry_delays(retries))
     assert len(delays) == retries
-    assert all(1.0 <= delay <= 75.0 for delay in delays)
+    assert all(1.0 <= delay <= 60.0 for delay in delays)
     assert all(later > earlier * 0.8 for earlier, later in itertools.pairwise(delays))
 
 
 @given(st.floats(0, 100), st.none() | st.floats(0, 10_000))
 def test_the_providers_wish_is_respected_within_a_minute(delay: float, retry_after: float | None) -> None:
-    waited = respecting(delay, retry_after)
+    waited = seconds_to_wait(delay, retry_after)
     assert waited <= 60.0
     assert waited >= min(delay, 60.0)
     assert waited >= min(retry_after or 0.0, 60.0)

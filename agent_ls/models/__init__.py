@@ -6,7 +6,7 @@ and call `resolve_model` in a worker thread (an SDK takes seconds to import).
 
 from agent_ls.models.provider_errors import ContextOverflow, FailureKind, Fatal, ProviderFailure, Transient, classify
 from agent_ls.models.registry import ResolvedModel, default_model_name, resolve_model
-from agent_ls.models.retries import retry_delays
+from agent_ls.models.retries import retry_delays, seconds_to_wait
 
 __all__ = [
     "ContextOverflow",
@@ -19,4 +19,5 @@ __all__ = [
     "default_model_name",
     "resolve_model",
     "retry_delays",
+    "seconds_to_wait",
 ]

@@ -17,10 +17,10 @@ _LONGEST_DELAY_SECONDS: Final = 60.0
 def retry_delays(retries: int = MAX_RETRIES) -> Iterator[float]:
     """Seconds to wait before each retry: 1, 2, 4, 8 …, each up to a quarter longer so that clients spread out."""
     for attempt in range(retries):
-        base = min(_FIRST_DELAY_SECONDS * 2**attempt, _LONGEST_DELAY_SECONDS)
-        yield base * random.uniform(1.0, 1.25)
+        spread = random.uniform(1.0, 1.25)
+        yield min(_FIRST_DELAY_SECONDS * 2**attempt * spread, _LONGEST_DELAY_SECONDS)
 
 
-def respecting(delay: float, retry_after: float | None) -> float:
+def seconds_to_wait(delay: float, retry_after: float | None) -> float:
     """`delay`, or what the provider asked for where that is longer; never more than a minute."""
     return min(max(delay, retry_after or 0.0), _LONGEST_DELAY_SECONDS)
