@@ -1,0 +1,45 @@
+--- Requests to the server, for the workspace of the current buffer.
+local M = {}
+
+---@return vim.lsp.Client?
+function M.get()
+  return vim.lsp.get_clients({ name = "agent_ls", bufnr = 0 })[1] or vim.lsp.get_clients({ name = "agent_ls" })[1]
+end
+
+---@param message string
+---@param level integer?
+function M.notify(message, level)
+  vim.notify(message, level or vim.log.levels.INFO, { title = "agent_ls" })
+end
+
+--- Send an `agent/` request. `on_result` is not called when it fails: the person is told instead.
+---@param method string
+---@param params table
+---@param on_result fun(result: table)
+---@param on_error fun(err: table)?
+---@return integer? request_id, vim.lsp.Client? client
+function M.request(method, params, on_result, on_error)
+  local client = M.get()
+  if not client then
+    M.notify("The server does not run. Open a file of a project, or see :checkhealth agent_ls.", vim.log.levels.ERROR)
+    return
+  end
+  if not params.sessionId and not params.workspace then
+    local root = client.root_dir
+    params.workspace = root and vim.uri_from_fname(root) or nil
+  end
+  local sent, id = client:request(method, next(params) and params or vim.empty_dict(), function(err, result)
+    if not err then
+      on_result(result)
+      return
+    end
+    if on_error then
+      on_error(err)
+    end
+    local hint = type(err.data) == "table" and err.data.hint
+    M.notify(err.message .. (hint and ("\n" .. hint) or ""), vim.log.levels.ERROR)
+  end)
+  return sent and id or nil, client
+end
+
+return M
