@@ -1,0 +1,74 @@
+"""What the tools of one session need from the rest of the program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Protocol
+
+from attrs import field, frozen
+
+from agent_ls.client import Client
+from agent_ls.log.replay import Original
+from agent_ls.protocol import Plan, SessionId, ToolCallId, ToolCallUpdate
+from agent_ls.settings.schema import Settings
+from agent_ls.tools.documents import Documents
+from agent_ls.tools.overflow import Overflow
+from agent_ls.tools.permissions import PermissionPolicy
+from agent_ls.tools.places import Places
+from agent_ls.tools.processes import ChildProcesses
+from agent_ls.tools.readings import Readings
+
+
+class RecallSource(Protocol):
+    """Everything ever said in the session, in full; `History` is one."""
+
+    def originals(self) -> Iterator[Original]:
+        """Each message with its number, in order. Raises LogUnwritable if the log cannot be read."""
+
+
+@frozen(kw_only=True)
+class ToolEnvironment:
+    """One session's surroundings; make it once per session, as it holds what the session has read and started.
+
+    `workspace` is resolved. `outputs` is a private directory for results too long for the window, made when needed.
+    `window` is the model's input window in tokens, `anything_elided` whether recall has something to find,
+    `call_id` a client's id of the tool call the provider calls so, `announce` sends an update to the client.
+    """
+
+    workspace: Path
+    session_id: SessionId
+    client: Client
+    settings: Callable[[], Settings]
+    window: Callable[[], int]
+    recall: RecallSource
+    anything_elided: Callable[[], bool]
+    permissions: PermissionPolicy
+    outputs: Path
+    announce: Callable[[ToolCallUpdate | Plan], None]
+    call_id: Callable[[str], ToolCallId] = ToolCallId
+    places: Places = field(init=False)
+    documents: Documents = field(init=False)
+    readings: Readings = field(init=False, factory=Readings)
+    overflow: Overflow = field(init=False)
+    children: ChildProcesses = field(init=False)
+
+    @places.default
+    def _places(self) -> Places:
+        return Places.of_workspace(self.workspace)
+
+    @documents.default
+    def _documents(self) -> Documents:
+        return Documents(self.client, self.places.root)
+
+    @overflow.default
+    def _overflow(self) -> Overflow:
+        return Overflow(self.outputs)
+
+    @children.default
+    def _children(self) -> ChildProcesses:
+        return ChildProcesses(self.session_id)
+
+    def kill_children(self) -> None:
+        """End every process the session's commands have left; call it when the session or the server ends."""
+        self.children.kill()

@@ -1,0 +1,92 @@
+"""Bounds on what a tool result may take of the window; what is cut stays in a file the model can ask for."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Final
+
+from attrs import define, field, frozen
+
+_SHARE_OF_WINDOW: Final = 0.10
+_MOST_CHARACTERS: Final = 50_000
+_FEWEST_CHARACTERS: Final = 1_000
+_CHARACTERS_PER_TOKEN: Final = 3
+_HEAD_SHARE: Final = 0.6
+_MOST_KEPT_CHARACTERS: Final = 20_000_000
+_DENSE_RUN: Final = re.compile(r"[A-Za-z0-9+/_=-]{400,}")
+"""Base64 and the like: about one token a character, and nothing a model can use (FAULTS 44)."""
+_DENSE_HEAD: Final = 80
+
+
+@frozen
+class Bounds:
+    """How many characters one result may have."""
+
+    characters: int
+
+    @classmethod
+    def of_window(cls, window: int) -> Bounds:
+        """A tenth of a window of `window` tokens, within fixed limits."""
+        share = int(window * _SHARE_OF_WINDOW * _CHARACTERS_PER_TOKEN)
+        return cls(max(_FEWEST_CHARACTERS, min(_MOST_CHARACTERS, share)))
+
+
+@define
+class Overflow:
+    """Keeps results that were cut, one private file each, in `directory`."""
+
+    directory: Path
+    _count: int = field(init=False, default=0)
+
+    def bound(self, text: str, bounds: Bounds) -> str:
+        """`text` as it may enter the history: without lone surrogates, long runs of base64 and more than `bounds`."""
+        clean = text.encode("utf-8", "replace").decode("utf-8")
+        thinned = _DENSE_RUN.sub(_thinned, clean)
+        if len(thinned) <= bounds.characters and thinned == clean:
+            return clean
+        where = self._where(clean)
+        if len(thinned) <= bounds.characters:
+            return f"{thinned}\n[Long encoded data was left out. {where}]"
+        head = int(bounds.characters * _HEAD_SHARE)
+        tail = bounds.characters - head
+        left_out = len(thinned) - head - tail
+        return f"{thinned[:head]}\n[… {left_out} characters left out here. {where} …]\n{thinned[-tail:]}"
+
+    def read(self, name: str) -> str | None:
+        """A kept text by its name; None if there is none."""
+        if not re.fullmatch(r"output-\d+", name):
+            return None
+        try:
+            return (self.directory / f"{name}.txt").read_text(encoding="utf-8")
+        except OSError:
+            return None
+
+    def _where(self, text: str) -> str:
+        name = self._keep(text)
+        if name is None:
+            return "The rest could not be kept"
+        return f'The whole text ({len(text)} characters): recall(id="{name}", offset=…)'
+
+    def _keep(self, text: str) -> str | None:
+        try:
+            self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            while True:
+                self._count += 1
+                path = self.directory / f"output-{self._count}.txt"
+                try:
+                    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+                except FileExistsError:
+                    continue
+                break
+            with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
+                file.write(text[:_MOST_KEPT_CHARACTERS])
+        except OSError:
+            return None
+        return f"output-{self._count}"
+
+
+def _thinned(match: re.Match[str]) -> str:
+    run = match.group()
+    return f"{run[:_DENSE_HEAD]}[… {len(run) - _DENSE_HEAD} characters of encoded data]"

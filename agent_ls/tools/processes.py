@@ -1,0 +1,92 @@
+"""The processes a session's commands start, and how the last of them is ended (FAULTS 50).
+
+Each command runs in a process group of its own, which is killed when it is cancelled or takes too long. What leaves
+the group (`setsid`, daemons) is found by a mark in its environment, where the platform shows environments (`/proc`).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from attrs import frozen
+
+from agent_ls.protocol import SessionId
+
+_MARK: Final = "AGENT_LS_CHILD_OF"
+_PROC: Final = Path("/proc")
+_ROUNDS: Final = 3
+"""A process that forks while the list is read is found in the next round."""
+
+_SECRET_NAME: Final = re.compile(
+    r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH|COOKIE|^AGENT_LS_|^PYDANTIC_AI_|_DSN$|DATABASE_URL", re.IGNORECASE
+)
+_HARMLESS_NAMES: Final = frozenset({"SSH_AUTH_SOCK", "XAUTHORITY"})
+_SHORTEST_SECRET: Final = 8
+
+
+def command_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    """`environment` without anything that is or holds a key, and set up for a command nobody can answer.
+
+    A variable is left out by its name, or because its value contains the value of one that is.
+    """
+    secrets = {value for name, value in environment.items() if _is_secret_name(name) and len(value) >= _SHORTEST_SECRET}
+    kept = {
+        name: value
+        for name, value in environment.items()
+        if not _is_secret_name(name) and not any(secret in value for secret in secrets)
+    }
+    return kept | {"TERM": "dumb", "PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0"}
+
+
+def _is_secret_name(name: str) -> bool:
+    return name not in _HARMLESS_NAMES and _SECRET_NAME.search(name) is not None
+
+
+@frozen
+class ChildProcesses:
+    """The processes started for one session by this server."""
+
+    session_id: SessionId
+
+    @property
+    def mark(self) -> Mapping[str, str]:
+        """What a command's environment must hold to be found again."""
+        return {_MARK: f"{os.getpid()}:{self.session_id}"}
+
+    def kill(self) -> int:
+        """SIGKILL every marked process; how many there were. Zero where `/proc` does not exist."""
+        killed: set[int] = set()
+        for _ in range(_ROUNDS):
+            found = set(self.running()) - killed
+            if not found:
+                break
+            for process in found:
+                try:
+                    os.kill(process, signal.SIGKILL)
+                except (ProcessLookupError, PermissionError):
+                    continue
+            killed |= found
+        return len(killed)
+
+    def running(self) -> Iterator[int]:
+        """The ids of the marked processes that run now."""
+        needle = b"\0%s=%s\0" % (_MARK.encode(), self.mark[_MARK].encode())
+        try:
+            names = os.listdir(_PROC)  # noqa: PTH208  # names are what is needed, thousands of them
+        except OSError:
+            return
+        for name in names:
+            if name.isdigit() and int(name) != os.getpid() and needle in _environment_of(name):
+                yield int(name)
+
+
+def _environment_of(process: str) -> bytes:
+    try:
+        return b"\0" + (_PROC / process / "environ").read_bytes()
+    except OSError:  # gone meanwhile, or another user's
+        return b""
