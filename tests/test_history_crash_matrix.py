@@ -65,6 +65,11 @@ def told_by(messages: Sequence[ModelMessage]) -> list[str]:
     ]
 
 
+def folder(path: Path) -> Path:
+    path.mkdir()
+    return path
+
+
 def on_disk(history: History) -> list[str]:
     if not history.path.exists():
         return []
@@ -84,7 +89,7 @@ def release_lock(history: History) -> None:
 def faultless(tmp_path: Path) -> tuple[list[list[str]], int]:
     """What the session is after each number of steps, and how many file operations it takes in all."""
     files = FaultyFiles()
-    history = History.create(tmp_path / "faultless", files=files)
+    history = History.create(tmp_path, directory=folder(tmp_path / "faultless"), files=files)
     states = [told_by(history.messages)]
     for step in SESSION:
         step(history)
@@ -109,7 +114,7 @@ def test_killed_at_every_operation_each_step_is_on_disk_as_a_whole_or_not_at_all
     states, operations = faultless
     assert operations > 20
     for at in range(operations):
-        history = History.create(tmp_path / f"{at}", files=FaultyFiles(fault, {at}))
+        history = History.create(tmp_path, directory=folder(tmp_path / f"{at}"), files=FaultyFiles(fault, {at}))
         done = run_until_killed(history)
         release_lock(history)
         # A kill loses nothing that was done, a power cut nothing that was done before the last sync.
@@ -133,7 +138,7 @@ def test_failing_at_every_operation_the_session_goes_on_and_is_saved_in_the_end(
     for at in range(operations):
         steps_that_fail = range(at, 10_000) if lasting else {at}
         files = FaultyFiles(fault, steps_that_fail, merciful=True)
-        history = History.create(tmp_path / f"{at}", files=files)
+        history = History.create(tmp_path, directory=folder(tmp_path / f"{at}"), files=files)
         refused = False
         for step in steps:
             before = history.messages

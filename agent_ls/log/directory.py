@@ -44,6 +44,7 @@ def session_directory(workspace: Path) -> SessionDirectory:
         _prepare(own)
     except OSError as error:
         elsewhere = _elsewhere(workspace)
+        elsewhere.parent.mkdir(parents=True, exist_ok=True)
         _prepare(elsewhere)
         why = error.strerror or str(error)
         return SessionDirectory(elsewhere, f"Sessions are kept in {elsewhere}, because {own} cannot be used: {why}.")
@@ -58,7 +59,6 @@ def _elsewhere(workspace: Path) -> Path:
 
 
 def _prepare(root: Path) -> None:
-    root.parent.mkdir(parents=True, exist_ok=True)
     for directory in (root, root / _SESSIONS):
         _make_private(directory)
     _write_gitignore(root / ".gitignore")
