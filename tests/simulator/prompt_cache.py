@@ -43,18 +43,18 @@ class AutomaticPrefixCache:
 
     def use(self, scope: str, segments: Sequence[Segment]) -> CacheUse:
         """What this request reads; it is remembered for later ones. `scope`: model and key, which share nothing."""
-        read, tokens_before, shared = 0.0, 0, True
+        read, tokens_before = 0.0, 0
         digest = hashlib.blake2b(scope.encode(), digest_size=16)
         for segment in segments:
             data = segment.text.encode("utf-8", "replace")
             for start in range(0, max(len(data), 1), _BLOCK_CHARACTERS):
                 digest.update(data[start : start + _BLOCK_CHARACTERS])
                 key = digest.digest()
-                shared = shared and key in self._known
-                self._known.add(key)
-                if shared:
+                # A digest covers all that came before it, so that what follows a difference is never known.
+                if key in self._known:
                     share = min(start + _BLOCK_CHARACTERS, len(data)) / max(len(data), 1)
                     read = tokens_before + segment.tokens * share
+                self._known.add(key)
             tokens_before += segment.tokens
         steps = int(read) // _OPENAI_STEP * _OPENAI_STEP
         return CacheUse(read=steps if steps >= MINIMUM_TOKENS else 0)
