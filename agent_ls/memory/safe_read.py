@@ -64,9 +64,10 @@ def read_regular_file(path: Path, *, follow_symlink: bool = False) -> FileConten
     except OSError as error:
         why = "it is a symbolic link" if path.is_symlink() else error.strerror or str(error)
         raise NotReadable(f"{path} is not read: {why}") from error
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        os.close(descriptor)
+        raise NotReadable(f"{path} is not read: it is not a regular file")
     with os.fdopen(descriptor, "rb") as file:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise NotReadable(f"{path} is not read: it is not a regular file")
         data = file.read(MAX_READ_BYTES + 1)
     return FileContent(data[:MAX_READ_BYTES], len(data) <= MAX_READ_BYTES, Stamp.of(status))

@@ -16,7 +16,7 @@ _KNOWN_FORMS: Final = re.compile(
     | \beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}                   # JSON web token
     | -----BEGIN[ ][A-Z ]*PRIVATE[ ]KEY
     | \b[a-z][a-z0-9+.-]*://[^\s/:@]+:[^\s/@]{3,}@                  # a password inside a URL
-    | \b(?:bearer|basic)\s+[A-Za-z0-9+/_.=-]{16,}
+    | \b(?:[Bb]earer|[Bb]asic)\s+[A-Za-z0-9+/_.=-]{16,}
     """,
     re.VERBOSE,
 )
@@ -47,5 +47,4 @@ def _is_random(word: str) -> bool:
     longest = max(re.split(r"[/_=-]", word), key=len)
     if len(longest) < 24:
         return False
-    digits = sum(character.isdigit() for character in longest)
-    return digits >= 3 and any(map(str.islower, longest)) and any(map(str.isupper, longest))
+    return all(any(map(has, longest)) for has in (str.isdigit, str.islower, str.isupper))

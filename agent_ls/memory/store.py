@@ -139,13 +139,13 @@ class MemoryStore:
         return journal
 
     def _replace(self, before: MemoryFile, after: MemoryFile, dropped: Sequence[str]) -> None:
-        if after == before:
-            return
-        archived = self._archived()
+        archived = self._archived() if dropped else frozenset()
         to_archive = [line for line in dropped if line.strip() and line not in archived]
         if to_archive:
             self._disk.append(self.archive_path, _encode(join_lines(to_archive)))
-        self._disk.replace(self.path, _encode(after.text))
+        # The same file, and yet a line dropped: a new bullet was the oldest of a full file.
+        if after != before:
+            self._disk.replace(self.path, _encode(after.text))
         if dropped:
             _logger.info("%d lines of %s moved to %s", len(dropped), self.path, self.archive_path.name)
 
