@@ -15,6 +15,7 @@ from agent_ls.tools.overflow import Bounds
 from agent_ls.tools.places import PROTECTED_NAMES
 from agent_ls.tools.plan import plan_toolset
 from agent_ls.tools.recall import INSTRUCTION, recall_toolset
+from agent_ls.tools.search import search_toolset
 from agent_ls.tools.shell import shell_toolset
 
 _FILE_TOOLS = ("read_file", "write_file", "edit_file", "list_directory")
@@ -42,6 +43,7 @@ def agent_capabilities(environment: ToolEnvironment) -> list[AbstractCapability[
         Gate(environment),
         SessionWorkspace(environment),
         files,
+        Toolset(search_toolset(environment)),
         Toolset(shell_toolset(environment)),
         Toolset(plan_toolset(environment.announce)),
         Toolset(recall_toolset(environment)),
