@@ -113,7 +113,7 @@ class Turn:
                 return self._outcome("max_turn_requests")
             except AgentError:
                 raise
-            except Exception as error:  # noqa: BLE001  # whatever a provider or its SDK raises is classified here
+            except Exception as error:  # whatever a provider or its SDK raises is classified here
                 self.history.close_dangling_calls()
                 match classify(error):
                     case ContextOverflow() as overflow:

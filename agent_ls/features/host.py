@@ -1,0 +1,74 @@
+"""What every feature works with: the connection, the editor, the settings and, once it is needed, the sessions."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pygls.lsp.server import LanguageServer
+from pygls.uris import to_fs_path
+
+from agent_ls.lsp_client import LspClient
+from agent_ls.settings import LiveSettings
+from agent_ls.wire.jsonrpc import AgentProtocol
+
+if TYPE_CHECKING:
+    from agent_ls.sessions import Sessions
+
+logger = logging.getLogger(__name__)
+
+
+class Host:
+    """One server process. `sessions` imports pydantic-ai, so it is made after `initialize` was answered."""
+
+    def __init__(self, server: LanguageServer, protocol: AgentProtocol) -> None:
+        self.server = server
+        self.protocol = protocol
+        self.client = LspClient(server, protocol)
+        self.settings = LiveSettings.of_this_process()
+        self._sessions: asyncio.Future[Sessions] | None = None
+
+    def folders(self) -> Sequence[Path]:
+        """The workspace folders, resolved, in the editor's order; the root if it named none."""
+        workspace = self.server.workspace
+        uris = list(workspace.folders) or ([workspace.root_uri] if workspace.root_uri else [])
+        return [Path(name).resolve() for uri in uris if (name := to_fs_path(uri)) is not None]
+
+    def begin(self) -> None:
+        """Import what sessions need, in a thread, and start them. Called once, when the client is initialized."""
+        self._sessions = asyncio.ensure_future(self._make_sessions())
+        self._sessions.add_done_callback(_log_failure)
+
+    async def sessions(self) -> Sessions:
+        """The sessions, as soon as they can be had. A client that never sends `initialized` gets them too."""
+        if self._sessions is None:
+            self.begin()
+        assert self._sessions is not None
+        return await asyncio.shield(self._sessions)
+
+    @property
+    def sessions_if_made(self) -> Sessions | None:
+        """The sessions, None while they are not there."""
+        made = self._sessions is not None and self._sessions.done() and not self._sessions.cancelled()
+        return self._sessions.result() if made and self._sessions is not None else None
+
+    async def end(self, why: str) -> None:
+        """The process's last job: turns stop, logs are closed, children end. Bounded by the caller."""
+        self.client.leave()
+        if (sessions := self.sessions_if_made) is not None:
+            await sessions.end(write_back=why != "SIGTERM")
+
+    async def _make_sessions(self) -> Sessions:
+        module: Any = await asyncio.to_thread(importlib.import_module, "agent_ls.sessions")
+        sessions: Sessions = module.Sessions(self.client, self.settings)
+        await sessions.start(self.folders())
+        return sessions
+
+
+def _log_failure(future: asyncio.Future[Any]) -> None:
+    if not future.cancelled() and (error := future.exception()) is not None:
+        logger.error("the sessions cannot be started", exc_info=error)
