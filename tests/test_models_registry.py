@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 from pydantic_ai import Agent
 from pydantic_ai.messages import ModelResponse, TextPart
-from pydantic_ai.models import known_model_names
+from pydantic_ai.models import Model, known_model_names
 from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
+from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.usage import RequestUsage
 
 from agent_ls.errors import ModelUnavailable
@@ -135,9 +136,15 @@ def test_an_unknown_window_is_none() -> None:
 
 def test_a_server_behind_a_base_url_is_asked_by_chat_completions() -> None:
     own = ALL_KEYS | {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
-    assert isinstance(resolve_model("openai:gpt-5", environ=ALL_KEYS).model, OpenAIResponsesModel)
-    assert isinstance(resolve_model("openai:gpt-5", environ=own).model, OpenAIChatModel)
-    assert isinstance(resolve_model("openai-responses:gpt-5", environ=own).model, OpenAIResponsesModel)
+
+    def wrapped(name: str, environ: Mapping[str, str]) -> Model:
+        model = resolve_model(name, environ=environ).model
+        assert isinstance(model, WrapperModel)
+        return model.wrapped
+
+    assert isinstance(wrapped("openai:gpt-5", ALL_KEYS), OpenAIResponsesModel)
+    assert isinstance(wrapped("openai:gpt-5", own), OpenAIChatModel)
+    assert isinstance(wrapped("openai-responses:gpt-5", own), OpenAIResponsesModel)
     keyless = {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
     assert str(resolve_model("openai:qwen3", environ=keyless).model.base_url) == "http://127.0.0.1:9/v1/"
 

@@ -23,6 +23,7 @@ from pydantic_ai.settings import ModelSettings
 
 from agent_ls import local_model
 from agent_ls.errors import ModelUnavailable
+from agent_ls.models.mending import MendingModel
 from agent_ls.models.request_settings import request_settings
 
 logger = logging.getLogger(__name__)
@@ -137,7 +138,7 @@ def resolve_model(
     except UserError as error:
         raise _refused(wanted, error) from error
     logger.info("model %s: %s, window %s", wanted, type(model).__name__, model.context_window or "unknown")
-    return ResolvedModel(model=model, name=wanted, window=model.context_window)
+    return ResolvedModel(model=MendingModel(model), name=wanted, window=model.context_window)
 
 
 def _resolve_local() -> ResolvedModel:
@@ -148,7 +149,9 @@ def _resolve_local() -> ResolvedModel:
     except ImportError as error:
         raise _missing_package(LOCAL, None, error) from error
     model = LocalModel.build()
-    return ResolvedModel(model=model, name=LOCAL, window=model.context_window, offers_tools=False, free_of_charge=True)
+    return ResolvedModel(
+        model=MendingModel(model), name=LOCAL, window=model.context_window, offers_tools=False, free_of_charge=True
+    )
 
 
 def _wire_name(wanted: str, environ: Mapping[str, str]) -> str:

@@ -102,12 +102,16 @@ def _check_block(where: str, role: str, block: Any) -> None:
                 refuse(f"{where}: `tool_use` blocks can only be in `assistant` messages")
             if not _ID.match(str(block.get("id", ""))):
                 refuse(f"{where}.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'")
+            if not _TOOL_NAME.match(str(block.get("name", ""))):
+                refuse(f"{where}.tool_use.name: String should match pattern '^[a-zA-Z0-9_-]{{1,128}}$'")
             if not isinstance(block.get("input"), dict):
                 refuse(f"{where}.tool_use.input: Input should be a valid dictionary")
         case {"type": "tool_result"}:
             if role != "user":
                 refuse(f"{where}: `tool_result` blocks can only be in `user` messages")
             content = block.get("content")
+            if block.get("is_error") and not content:
+                refuse(f"{where}.tool_result: content cannot be empty if `is_error` is true")
             for number, inner in enumerate(content if isinstance(content, list) else ()):
                 if inner.get("type") == "text":
                     _check_text(f"{where}.tool_result.content.{number}", inner)
