@@ -16,7 +16,7 @@ from attrs import frozen
 from agent_ls.errors import LogUnwritable, SessionNotFound
 from agent_ls.log.codec import BadLine, read_head
 from agent_ls.log.lines import backwards
-from agent_ls.log.names import SUFFIX, created_of, session_id_of
+from agent_ls.log.names import LogName, parse_name
 from agent_ls.log.writer import SessionLog, lock_path
 from agent_ls.protocol import SessionId
 
@@ -28,7 +28,7 @@ _BLOCK: Final = 8192
 
 @frozen
 class SessionRow:
-    """One session in a list. `messages` counts all that were logged, also those a compaction covered."""
+    """One session in a list; `created` is to the second. `messages` counts all, also what a compaction covered."""
 
     session_id: SessionId
     path: Path
@@ -40,14 +40,14 @@ class SessionRow:
 
 def list_sessions(directory: Path) -> list[SessionRow]:
     """The sessions of `directory`, the one written last first. A file that is no log is left out. Never raises."""
-    rows = [row for path in _logs(directory) if (row := _row(path)) is not None]
+    rows = [row for path, name in _logs(directory) if (row := _row(path, name)) is not None]
     return sorted(rows, key=lambda row: (row.updated, row.path.name), reverse=True)
 
 
 def find_session(directory: Path, session_id: SessionId) -> Path:
     """The log of a session. Raises SessionNotFound."""
-    for path in _logs(directory):
-        if session_id_of(path) == session_id:
+    for path, name in _logs(directory):
+        if name.session_id == session_id:
             return path
     raise SessionNotFound(f"There is no session {session_id} here.", session_id=session_id)
 
@@ -94,47 +94,36 @@ def write_back_pending(path: Path) -> bool:
     return False
 
 
-def _logs(directory: Path) -> Iterator[Path]:
+def _logs(directory: Path) -> Iterator[tuple[Path, LogName]]:
     try:
         with os.scandir(directory) as entries:
             for entry in entries:
-                if entry.name.endswith(SUFFIX) and entry.is_file(follow_symlinks=False):
-                    path = Path(entry.path)
-                    if session_id_of(path) is not None:
-                        yield path
+                name = parse_name(entry.name)
+                if name is not None and entry.is_file(follow_symlinks=False):
+                    yield directory / entry.name, name
+    except FileNotFoundError:
+        return
     except OSError as error:
-        if not isinstance(error, FileNotFoundError):
-            _logger.warning("The sessions of %s cannot be listed: %s", directory, error)
+        _logger.warning("The sessions of %s cannot be listed: %s", directory, error)
 
 
-def _row(path: Path) -> SessionRow | None:
+def _row(path: Path, name: LogName) -> SessionRow | None:
     try:
         with path.open("rb", buffering=0) as file:
-            header, first = _first_heads(file.read(_BLOCK))
+            title = _title(file.read(_BLOCK))
             updated, messages = _newest(file)
-            modified = datetime.fromtimestamp(os.fstat(file.fileno()).st_mtime, UTC)
+            if updated is None:
+                updated = datetime.fromtimestamp(os.fstat(file.fileno()).st_mtime, UTC)
     except OSError as error:
         _logger.warning("%s cannot be read and is left out of the list: %s", path, error)
         return None
-    session_id = session_id_of(path)
-    if session_id is None:
-        return None
-    title = first.get("title")
-    return SessionRow(
-        session_id=session_id,
-        path=path,
-        title=title if isinstance(title, str) else "",
-        created=_moment(header.get("created")) or created_of(path) or modified,
-        updated=updated or modified,
-        messages=messages,
-    )
+    return SessionRow(name.session_id, path, title, name.created, updated, messages)
 
 
-def _first_heads(start: bytes) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    """The scalars of the first two lines of a log."""
-    lines = start.split(b"\n", 2)
-    heads = [_head(line) for line in lines[:2]]
-    return heads[0], heads[1] if len(heads) > 1 else {}
+def _title(start: bytes) -> str:
+    """The title on the first line of messages, which stands behind the header."""
+    title = _head(start.split(b"\n", 2)[1]).get("title") if b"\n" in start else None
+    return title if isinstance(title, str) else ""
 
 
 def _newest(file: BinaryIO | FileIO) -> tuple[datetime | None, int]:

@@ -50,8 +50,7 @@ _Scalars = TypeVar("_Scalars", bound=Header | CompactionRecord | UndoEntry | Tur
 _MESSAGES_KEY: Final = b',"messages":'
 _SUMMARY_KEY: Final = b',"summary":'
 _TAIL_KEY: Final = b',"tail":'
-# A quote inside a JSON string is escaped, so these cannot be found inside one: the first match is the key itself.
-_BODY: Final = re.compile(rb'(?P<messages>,"messages":)(?=\[)|(?P<summary>,"summary":)(?=\{)')
+_MESSAGES_START: Final = b'{"type":"messages",'
 _START_OF_LINE: Final = re.compile(rb'\{"type":"[a-z_]+","')
 _MAX_STARTS_TRIED: Final = 8
 
@@ -83,12 +82,13 @@ def encode(entry: WritableEntry) -> bytes:
 
 def decode(line: bytes) -> LogEntry:
     """The entry of one line, with or without its newline. Raises BadLine."""
+    from agent_ls.log.serialisation import load_messages_line
+
     line = line.removesuffix(b"\n")
-    body = _BODY.search(line)
-    if body is not None:
-        entry = _decode_fast(line, body)
-        if entry is not None:
-            return entry
+    if line.startswith(_MESSAGES_START):
+        fields = load_messages_line(line)
+        if fields is not None:
+            return _messages_entry(fields, fields["messages"])
     return _decode_whole(line)
 
 
@@ -104,25 +104,10 @@ def salvage(line: bytes) -> LogEntry | None:
 
 def read_head(start_of_line: bytes) -> Mapping[str, Any]:
     """The scalars of a line of which only the beginning was read, without its messages. Raises BadLine."""
-    body = _BODY.search(start_of_line)
-    return _object(start_of_line[: body.start()] + b"}" if body else start_of_line)
-
-
-def _decode_fast(line: bytes, body: re.Match[bytes]) -> LogEntry | None:
-    """An entry with messages laid out as `encode` does, by pydantic's reader. None: leave it to the slow way."""
-    from agent_ls.log.serialisation import load_checkpoint, load_messages
-
-    try:
-        head = _object(line[: body.start()] + b"}")
-    except BadLine:
-        return None
-    if body["messages"] and head.get("type") == "messages" and line.endswith(b"}"):
-        messages = load_messages(line[body.end() : -1])
-        return None if messages is None else _messages_entry(head, messages)
-    if body["summary"] and head.get("type") == "compaction":
-        messages = load_checkpoint(b'{"summary":' + line[body.end() :])
-        return None if messages is None else _compaction_entry(head, messages)
-    return None
+    # A quote inside a JSON string is escaped, so these keys cannot be inside one: the first is the line's own.
+    starts = [start_of_line.find(key) for key in (_MESSAGES_KEY + b"[", _SUMMARY_KEY + b"{")]
+    ends = [start for start in starts if start >= 0]
+    return _object(start_of_line[: min(ends)] + b"}" if ends else start_of_line)
 
 
 def _decode_whole(line: bytes) -> LogEntry:
@@ -178,7 +163,7 @@ def _all_readable(messages: Sequence[ModelMessage | Unreadable]) -> list[ModelMe
 
 def _object(data: bytes) -> Mapping[str, Any]:
     try:
-        value = json.loads(data)
+        value = json.loads(data.decode())
     except (ValueError, RecursionError) as error:
         raise BadLine(f"it is not JSON ({_short(error)})") from error
     if not isinstance(value, dict):

@@ -51,6 +51,17 @@ def session_directory(workspace: Path) -> SessionDirectory:
     return SessionDirectory(own, None)
 
 
+def find_session_directory(workspace: Path) -> SessionDirectory | None:
+    """The directory `session_directory` would give, if it is there already; nothing is made. None if it is not."""
+    found = [root for root in (workspace / _NAME, _elsewhere(workspace)) if _is_own_directory(root / _SESSIONS)]
+    writable = [root for root in found if os.access(root / _SESSIONS, os.W_OK | os.X_OK)]
+    return SessionDirectory((writable or found)[0], None) if found else None
+
+
+def _is_own_directory(sessions: Path) -> bool:
+    return sessions.is_dir() and not sessions.is_symlink() and not sessions.parent.is_symlink()
+
+
 def _elsewhere(workspace: Path) -> Path:
     path = os.fsencode(workspace.absolute())
     readable = _NOT_IN_A_NAME.sub("-", workspace.name)[:40]

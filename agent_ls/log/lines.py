@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from io import FileIO
-from typing import BinaryIO, Final
-
-from attrs import frozen
+from typing import BinaryIO, Final, NamedTuple
 
 _BLOCK: Final = 1 << 18
 
 
-@frozen
-class Span:
+class Span(NamedTuple):
     """Where a line's bytes stand in the file, its newline not counted."""
 
     offset: int
@@ -28,8 +25,7 @@ class Span:
         return self.offset + self.length
 
 
-@frozen
-class Line:
+class Line(NamedTuple):
     """A complete line: its bytes without the newline, and where they stand."""
 
     span: Span

@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+from attrs import frozen
+
 from agent_ls import __version__
 from agent_ls.log.entries import FORMAT_VERSION, Header, now
 from agent_ls.protocol import SessionId
@@ -16,6 +18,14 @@ SUFFIX: Final = ".jsonl"
 _DEPTH_IN_WORKSPACE: Final = 2  # <workspace>/.agent_ls/sessions/<log>
 _TIMESTAMP: Final = "%Y%m%dT%H%M%SZ"
 _NAME: Final = re.compile(r"(?P<created>\d{8}T\d{6}Z)_(?P<id>[0-9A-Za-z-]{1,64})\.jsonl")
+
+
+@frozen
+class LogName:
+    """What the name of a log tells: whose it is and, to the second, since when."""
+
+    session_id: SessionId
+    created: datetime
 
 
 def new_session_id() -> SessionId:
@@ -34,27 +44,28 @@ def log_name(created: datetime, session_id: SessionId) -> str:
 def header_from_name(path: Path) -> Header:
     """A header for a log that lost its own: the file's name knows the session, its place the workspace."""
     folders = path.absolute().parents
+    name = parse_name(path.name) or LogName(SessionId(path.stem), now())
     return Header(
         version=FORMAT_VERSION,
-        session_id=session_id_of(path) or SessionId(path.stem),
+        session_id=name.session_id,
         workspace=str(folders[min(_DEPTH_IN_WORKSPACE, len(folders) - 1)]),
-        created=created_of(path) or now(),
+        created=name.created,
         agent_ls=__version__,
     )
 
 
 def session_id_of(path: Path) -> SessionId | None:
     """The session id in a log's name, None if it is not called like a log."""
-    found = _NAME.fullmatch(path.name)
-    return SessionId(found["id"]) if found else None
+    name = parse_name(path.name)
+    return name.session_id if name else None
 
 
-def created_of(path: Path) -> datetime | None:
-    """When the session was created, from its log's name; None if that tells no time."""
-    found = _NAME.fullmatch(path.name)
+def parse_name(name: str) -> LogName | None:
+    """What a file name tells of a session, None if no log is called so."""
+    found = _NAME.fullmatch(name)
     if found is None:
         return None
     try:
-        return datetime.strptime(found["created"], _TIMESTAMP).replace(tzinfo=UTC)
+        return LogName(SessionId(found["id"]), datetime.fromisoformat(found["created"]))
     except ValueError:
         return None

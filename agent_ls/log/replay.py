@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, NamedTuple
 
 from attrs import define, evolve, field, frozen
 from pydantic_ai.messages import ModelMessage, ModelResponse
@@ -38,8 +38,7 @@ _logger = logging.getLogger(__name__)
 _FIRST: Final = Ordinal(0)
 
 
-@frozen
-class Place:
+class Place(NamedTuple):
     """Where a message can be read again: `position` counts the messages of the line `span`, from 0."""
 
     span: Span
@@ -140,7 +139,9 @@ class _Reader:
         return None
 
     def entry(self, line: Line) -> LogEntry | None:
-        self.length = max(self.length, line.span.end + 1)
+        end = line.span.offset + len(line.data) + 1
+        if end > self.length:
+            self.length = end
         if not line.data:
             return None
         entry: LogEntry | None
@@ -187,6 +188,8 @@ class _Session:
     first_after_checkpoint: int = 0
     next_ordinal: Ordinal = _FIRST
     totals: Totals = field(factory=Totals)
+    answered: int = 0
+    """`totals.answered`, which changes with every response."""
     complete: bool = True
     """False once an undo named a checkpoint that is not among the lines that were read."""
 
@@ -204,7 +207,7 @@ class _Session:
             case UndoEntry(_, compaction_id):
                 self.undo(compaction_id)
             case TurnEntry(totals=totals):
-                self.totals = totals
+                self.totals, self.answered = totals, totals.answered
             case MemoryEntry(_, covers):
                 self.totals = evolve(self.totals, remembered=covers)
             case Header() | UnknownEntry() | None:
@@ -217,7 +220,7 @@ class _Session:
             ordinal = Ordinal(first + position)
             self.live.append(LiveMessage(message, ordinal, Place(line.span, position)))
             if isinstance(message, ModelResponse):
-                self.totals = evolve(self.totals, answered=ordinal + 1)
+                self.answered = ordinal + 1
         self.next_ordinal = Ordinal(first + len(messages))
 
     def _compact(self, line: Line, record: CompactionRecord, messages: Sequence[ModelMessage]) -> None:
@@ -229,7 +232,7 @@ class _Session:
         ]
         self.first_after_checkpoint = len(self.live)
         self.next_ordinal = Ordinal(record.next_ordinal)
-        self.totals = record.totals
+        self.totals, self.answered = record.totals, record.totals.answered
 
     def undo(self, compaction_id: CompactionId) -> None:
         """Take back that checkpoint and all after it; nothing if it is not in force (its line was bad)."""
@@ -258,7 +261,7 @@ class _Session:
             first_after_checkpoint=first_after_checkpoint,
             checkpoint=self.frames[-1].record if self.frames else None,
             next_ordinal=self.next_ordinal,
-            totals=self.totals,
+            totals=evolve(self.totals, answered=self.answered),
             warnings=reader.warnings,
             length=reader.length,
         )

@@ -11,9 +11,9 @@ import dataclasses
 import logging
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Annotated, Any, Final, NotRequired
 
-from pydantic import TypeAdapter, ValidationError, with_config
+from pydantic import Strict, TypeAdapter, ValidationError, with_config
 from pydantic_ai.messages import (
     ModelMessage,
     ModelMessagesTypeAdapter,
@@ -36,12 +36,16 @@ _MAX_DEPTH: Final = 120
 
 
 @with_config(ser_json_bytes="base64", val_json_bytes="base64")
-class _CheckpointBody(TypedDict):
-    summary: ModelMessage
-    tail: list[ModelMessage]
+class MessagesLine(TypedDict):
+    """The JSON of a line of messages, as pydantic reads it in one go."""
+
+    at: str
+    ordinal: Annotated[int, Strict()]
+    title: NotRequired[str | None]
+    messages: list[ModelMessage]
 
 
-_checkpoint_adapter: Final = TypeAdapter(_CheckpointBody)
+_messages_line: Final = TypeAdapter(MessagesLine)
 
 # A noncharacter no text should contain marks an escape until the JSON is made; it is escaped itself, so any text
 # comes through.
@@ -59,21 +63,12 @@ def dump_messages(messages: Sequence[ModelMessage]) -> bytes:
         return b"[" + b",".join(_dump_one(message) for message in messages) + b"]"
 
 
-def load_messages(data: bytes) -> list[ModelMessage] | None:
-    """The messages of a JSON array, all of them or None: then `load_each` tells which one cannot be loaded."""
+def load_messages_line(line: bytes) -> MessagesLine | None:
+    """A line of messages, all of them or None: then `load_each` tells which one cannot be loaded."""
     try:
-        return ModelMessagesTypeAdapter.validate_json(data)
+        return _messages_line.validate_json(line)
     except Exception:  # noqa: BLE001 - beside pydantic, a message's own checks may refuse it, with any exception
         return None
-
-
-def load_checkpoint(data: bytes) -> list[ModelMessage] | None:
-    """[summary, *tail] of a JSON object `{"summary": ..., "tail": [...]}`, or None as in `load_messages`."""
-    try:
-        body = _checkpoint_adapter.validate_json(data)
-    except Exception:  # noqa: BLE001 - beside pydantic, a message's own checks may refuse it, with any exception
-        return None
-    return [body["summary"], *body["tail"]]
 
 
 def load_each(values: Sequence[Any]) -> list[ModelMessage | Unreadable]:
@@ -88,7 +83,7 @@ def _load_one(value: Any) -> ModelMessage | Unreadable:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(str(step) for step in first["loc"][1:])
         return Unreadable(f"{where}: {first['msg']}" if where else first["msg"])
-    except Exception as error:  # noqa: BLE001 - as in load_messages
+    except Exception as error:  # noqa: BLE001 - as in load_messages_line
         return Unreadable(f"{type(error).__name__}: {error}")
 
 
