@@ -41,6 +41,8 @@ def run(arguments: argparse.Namespace) -> int:
         return _refuse(f"no session can be made in {workspace_of(arguments)}: {error}")
     try:
         history.append(*(message for message in messages if not isinstance(message, Unreadable)), durable=True)
+        # What was said elsewhere is nothing for this workspace's memory.
+        history.record_memory(None)
         if history.unsaved_reason is not None:
             return _refuse(history.unsaved_reason)
     finally:

@@ -50,8 +50,8 @@ def _lines_of(path: Path) -> Iterator[str]:
             except BadLine as bad:
                 described = [f"BAD LINE, skipped on resume: {bad}"]
             for position, text in enumerate(described):
-                print_number = f"{number:>5}" if position == 0 else "     "
-                yield f"{print_number}  {text}"
+                label = str(number) if position == 0 else ""
+                yield f"{label:>5}  {text}"
 
 
 def _described(entry: LogEntry) -> Iterator[str]:
@@ -84,7 +84,8 @@ def _described(entry: LogEntry) -> Iterator[str]:
             failed = f": {one_line(entry.error)}" if entry.error else ""
             yield (
                 f"{_time(entry.at)}  turn ended ({entry.stop_reason}{failed}): {usage.requests} requests, "
-                f"{usage.input_tokens:,} tokens in ({usage.cache_read_tokens:,} cached), {usage.output_tokens:,} out{cost}"
+                f"{usage.input_tokens:,} tokens in ({usage.cache_read_tokens:,} cached), "
+                f"{usage.output_tokens:,} out{cost}"
             )
         case MemoryEntry():
             yield f"{_time(entry.at)}  memory: {one_line(entry.sentence) if entry.sentence else 'nothing to remember'}"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agent_ls.protocol import CONFIGURATION_SECTION
+from agent_ls.protocol import CONFIGURATION_SECTION, EffectiveSetting
 from agent_ls.settings.schema import CAMEL_NAMES, DEFAULT_CONTEXT_WINDOW_TOKENS, FIELDS, rule_of
+from agent_ls.settings.sources import Effective
 
 
 def json_schema() -> Mapping[str, Any]:
@@ -25,6 +26,14 @@ def json_schema() -> Mapping[str, Any]:
         schema["scope"] = "machine" if attribute.metadata["user_only"] else "window"
         properties[f"{CONFIGURATION_SECTION}.{CAMEL_NAMES[name]}"] = schema
     return properties
+
+
+def effective_settings(effective: Effective) -> Sequence[EffectiveSetting]:
+    """Every setting in force with its source, as `agent/status` and `agent-ls doctor` show them."""
+    return [
+        EffectiveSetting(name=name, value=getattr(effective.settings, name), source=effective.origins[name])
+        for name in FIELDS
+    ]
 
 
 def markdown_table() -> str:
