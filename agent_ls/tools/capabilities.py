@@ -11,7 +11,7 @@ from pydantic_ai_harness.filesystem import FileSystem
 
 from agent_ls.tools.environment import ToolEnvironment
 from agent_ls.tools.gate import Gate
-from agent_ls.tools.overflow import Bounds
+from agent_ls.tools.output import Bounds
 from agent_ls.tools.places import PROTECTED_NAMES
 from agent_ls.tools.plan import plan_toolset
 from agent_ls.tools.recall import INSTRUCTION, recall_toolset

@@ -118,7 +118,9 @@ class Documents:
 
     async def list_dir(self, path: str) -> Sequence[FileEntry]:
         """The entries of a directory on the disk and of documents not saved yet, names with control codes spelled."""
-        entries = {entry.path: entry for entry in await self._disk.list_dir(path)}
+        # What has no size and is no directory is a symlink that leads nowhere or in a loop: the harness would fail.
+        listed = [entry for entry in await self._disk.list_dir(path) if entry.is_dir or entry.size is not None]
+        entries = {entry.path: entry for entry in listed}
         real = Path(await self._disk.realpath(path))
         for document_path in self.client.open_documents():
             spelled = os.path.join(path, document_path.name)  # noqa: PTH118  # paths are strings in this protocol

@@ -13,7 +13,7 @@ from agent_ls.log.replay import Original
 from agent_ls.protocol import Plan, SessionId, ToolCallId, ToolCallUpdate
 from agent_ls.settings.schema import Settings
 from agent_ls.tools.documents import Documents
-from agent_ls.tools.overflow import Overflow
+from agent_ls.tools.output import LongOutputs
 from agent_ls.tools.permissions import PermissionPolicy
 from agent_ls.tools.places import Places
 from agent_ls.tools.processes import ChildProcesses
@@ -50,7 +50,7 @@ class ToolEnvironment:
     places: Places = field(init=False)
     documents: Documents = field(init=False)
     readings: Readings = field(init=False, factory=Readings)
-    overflow: Overflow = field(init=False)
+    long_outputs: LongOutputs = field(init=False)
     children: ChildProcesses = field(init=False)
 
     @places.default
@@ -61,9 +61,9 @@ class ToolEnvironment:
     def _documents(self) -> Documents:
         return Documents(self.client, self.places.root)
 
-    @overflow.default
-    def _overflow(self) -> Overflow:
-        return Overflow(self.outputs)
+    @long_outputs.default
+    def _long_outputs(self) -> LongOutputs:
+        return LongOutputs(self.outputs)
 
     @children.default
     def _children(self) -> ChildProcesses:

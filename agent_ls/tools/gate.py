@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from attrs import frozen
@@ -23,7 +24,7 @@ from agent_ls.errors import AgentError
 from agent_ls.protocol import ToolCall, ToolCallDiff, ToolCallLocation, ToolCallUpdate
 from agent_ls.tools.changes import Impossible, Proposal, propose
 from agent_ls.tools.environment import ToolEnvironment
-from agent_ls.tools.overflow import Bounds
+from agent_ls.tools.output import Bounds
 from agent_ls.tools.permissions import Action, Change, Read, Refused, Run
 from agent_ls.tools.places import Place
 from agent_ls.tools.presentation import describe_call
@@ -33,6 +34,7 @@ logger = logging.getLogger(__name__)
 
 _PATH_TOOLS = frozenset({"read_file", "list_directory", "search_files", "find_files"})
 _CHANGE_TOOLS = frozenset({"write_file", "edit_file"})
+_ALTERING_TOOLS = _CHANGE_TOOLS | {"run_command"}
 
 
 @frozen
@@ -50,6 +52,10 @@ class Gate(AbstractCapability[Any]):
     def __init__(self, environment: ToolEnvironment) -> None:
         self._environment = environment
         super().__init__()
+
+    async def prepare_tools(self, ctx: RunContext[Any], tool_defs: list[ToolDefinition]) -> list[ToolDefinition]:
+        """What alters something runs alone and in the order the model wrote: an edit, then the test of it."""
+        return [replace(each, sequential=each.name in _ALTERING_TOOLS) for each in tool_defs]
 
     async def wrap_tool_validate(
         self, ctx: RunContext[Any], *, call: ToolCallPart, tool_def: ToolDefinition, args: Any, handler: Any
@@ -172,7 +178,7 @@ class Gate(AbstractCapability[Any]):
         return item
 
     def _bound(self, text: str) -> str:
-        return self._environment.overflow.bound(text, Bounds.of_window(self._environment.window()))
+        return self._environment.long_outputs.bound(text, Bounds.of_window(self._environment.window()))
 
 
 def _text_of(part: Any) -> str:

@@ -6,14 +6,18 @@ the group (`setsid`, daemons) is found by a mark in its environment, where the p
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
+import itertools
 import os
 import re
 import signal
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from attrs import frozen
+from attrs import field, frozen
 
 from agent_ls.protocol import SessionId
 
@@ -27,6 +31,7 @@ _SECRET_NAME: Final = re.compile(
 )
 _HARMLESS_NAMES: Final = frozenset({"SSH_AUTH_SOCK", "XAUTHORITY"})
 _SHORTEST_SECRET: Final = 8
+_PR_SET_DUMPABLE: Final = 4
 
 
 def command_environment(environment: Mapping[str, str]) -> dict[str, str]:
@@ -47,35 +52,47 @@ def _is_secret_name(name: str) -> bool:
     return name not in _HARMLESS_NAMES and _SECRET_NAME.search(name) is not None
 
 
+def hide_own_environment() -> None:
+    """Keep `/proc/<this server>/environ`, with the provider keys, from commands of the same user (Linux, not root).
+
+    It also keeps debuggers of the same user away, and core dumps off the disk; ssh-agent does the same.
+    """
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+
+
 @frozen
 class ChildProcesses:
     """The processes started for one session by this server."""
 
     session_id: SessionId
+    _numbers: Iterator[int] = field(factory=lambda: itertools.count(1), init=False, eq=False, repr=False)
 
-    @property
-    def mark(self) -> Mapping[str, str]:
-        """What a command's environment must hold to be found again."""
-        return {_MARK: f"{os.getpid()}:{self.session_id}"}
+    def new_mark(self) -> Mapping[str, str]:
+        """What the environment of one more command must hold for it and its children to be found again."""
+        return {_MARK: f"{self._session_mark}{next(self._numbers)}"}
 
-    def kill(self) -> int:
-        """SIGKILL every marked process; how many there were. Zero where `/proc` does not exist."""
+    def kill(self, mark: Mapping[str, str] | None = None) -> int:
+        """SIGKILL every process of the session, or of the command with `mark`; how many there were.
+
+        Zero where there is no `/proc`, as there only process groups can be killed.
+        """
         killed: set[int] = set()
         for _ in range(_ROUNDS):
-            found = set(self.running()) - killed
+            found = set(self.running(mark)) - killed
             if not found:
                 break
             for process in found:
-                try:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.kill(process, signal.SIGKILL)
-                except (ProcessLookupError, PermissionError):
-                    continue
             killed |= found
         return len(killed)
 
-    def running(self) -> Iterator[int]:
-        """The ids of the marked processes that run now."""
-        needle = b"\0%s=%s\0" % (_MARK.encode(), self.mark[_MARK].encode())
+    def running(self, mark: Mapping[str, str] | None = None) -> Iterator[int]:
+        """The ids of the processes of the session, or of the command with `mark`, that run now."""
+        wanted = f"{mark[_MARK]}\0" if mark is not None else self._session_mark
+        needle = f"\0{_MARK}={wanted}".encode()
         try:
             names = os.listdir(_PROC)  # noqa: PTH208  # names are what is needed, thousands of them
         except OSError:
@@ -83,6 +100,10 @@ class ChildProcesses:
         for name in names:
             if name.isdigit() and int(name) != os.getpid() and needle in _environment_of(name):
                 yield int(name)
+
+    @property
+    def _session_mark(self) -> str:
+        return f"{os.getpid()}:{self.session_id}:"
 
 
 def _environment_of(process: str) -> bytes:

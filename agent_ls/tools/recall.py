@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+import asyncio
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Iterator
 from typing import Any, Final
 
+from attrs import frozen
 from pydantic_ai.exceptions import ModelRetry
 from pydantic_ai.messages import (
     ModelMessage,
-    ModelResponse,
+    ModelRequest,
     TextPart,
-    ThinkingPart,
     ToolCallPart,
     ToolReturnPart,
     UserPromptPart,
 )
 from pydantic_ai.toolsets import FunctionToolset
 
-from agent_ls.tools.environment import ToolEnvironment
-from agent_ls.tools.overflow import Bounds
+from agent_ls.tools.environment import RecallSource, ToolEnvironment
+from agent_ls.tools.output import Bounds
 
-_MESSAGE_ID: Final = re.compile(r"message-(\d+)")
+TOOL_NAME: Final = "recall"
+
 _MOST_MATCHES: Final = 10
-_CONTEXT_CHARACTERS: Final = 160
+_EXCERPT_CHARACTERS: Final = 160
+_FRAME_CHARACTERS: Final = 200
+_LONGEST_STRETCH_SECONDS: Final = 0.01
 
 INSTRUCTION: Final = (
     "Parts of this conversation were taken out of your window to make room. They are not lost: "
@@ -34,7 +39,7 @@ INSTRUCTION: Final = (
 def recall_toolset(environment: ToolEnvironment) -> FunctionToolset[Any]:
     """The toolset with `recall`."""
 
-    def recall(query: str | None = None, id: str | None = None, offset: int = 0) -> str:  # noqa: A002  # CASCADE §13
+    async def recall(query: str | None = None, id: str | None = None, offset: int = 0) -> str:  # noqa: A002  # CASCADE §13
         """Get the exact text of anything said or returned earlier in this session, also what was removed or cut.
 
         Args:
@@ -43,57 +48,72 @@ def recall_toolset(environment: ToolEnvironment) -> FunctionToolset[Any]:
             offset: With `id`, the character to start from.
         """
         if id is not None:
-            text = environment.overflow.read(id) if id.startswith("output-") else _text_with_id(environment, id)
+            text = environment.long_outputs.read(id) or await _text_with_id(environment.recall, id)
             if text is None:
                 raise ModelRetry(f"There is nothing with the id {id!r}. Use recall(query=…) to find ids.")
             return _page(id, text, max(offset, 0), Bounds.of_window(environment.window()))
         if query is not None and query.strip():
-            return _matches(environment, query)
+            return await _matches(environment.recall, query)
         raise ModelRetry("Give either query or id.")
 
     return FunctionToolset([recall], id="agent_ls_recall")
+
+
+@frozen
+class _Saying:
+    """One text that was said or returned. `id` stays the same for as long as the session exists."""
+
+    id: str
+    source: str
+    text: str
+
+
+async def _sayings(source: RecallSource) -> AsyncIterator[_Saying]:
+    """Everything said, in order; gives way to other work, as a log can be long."""
+    began = time.monotonic()
+    for original in source.originals():
+        for index, (label, text) in enumerate(_texts(original.message)):
+            yield _Saying(f"message-{original.ordinal}.{index}", label, text)
+        if time.monotonic() - began > _LONGEST_STRETCH_SECONDS:
+            await asyncio.sleep(0)
+            began = time.monotonic()
 
 
 def _page(identifier: str, text: str, offset: int, bounds: Bounds) -> str:
     if offset and offset >= len(text):
         raise ModelRetry(f"{identifier} has {len(text)} characters; {offset} is past its end.")
     # The frame around the text has to fit as well, or the page would be cut again.
-    end = min(len(text), offset + bounds.characters - 200)
+    end = min(len(text), offset + bounds.characters_for(text[offset:]) - _FRAME_CHARACTERS)
     more = f"; go on with recall(id={identifier!r}, offset={end})" if end < len(text) else ""
     return f"[{identifier}: characters {offset} to {end} of {len(text)}{more}]\n{text[offset:end]}"
 
 
-def _text_with_id(environment: ToolEnvironment, identifier: str) -> str | None:
-    match = _MESSAGE_ID.fullmatch(identifier)
-    if match is None:
-        return None
-    wanted = int(match.group(1))
-    for original in environment.recall.originals():
-        if original.ordinal == wanted:
-            return "\n\n".join(text for _, text in _texts(original.message))
+async def _text_with_id(source: RecallSource, identifier: str) -> str | None:
+    async for saying in _sayings(source):
+        if saying.id == identifier:
+            return saying.text
     return None
 
 
-def _matches(environment: ToolEnvironment, query: str) -> str:
+async def _matches(source: RecallSource, query: str) -> str:
     words = query.casefold().split()
-    found: list[str] = []
-    for original in environment.recall.originals():
-        for label, text in _texts(original.message):
-            folded = text.casefold()
-            if all(word in folded for word in words):
-                at = folded.find(words[0])
-                start = max(0, at - _CONTEXT_CHARACTERS // 2)
-                excerpt = " ".join(text[start : start + _CONTEXT_CHARACTERS].split())
-                found.append(f"message-{original.ordinal} ({label}, {len(text)} characters): …{excerpt}…")
+    found = deque[str](maxlen=_MOST_MATCHES)
+    count = 0
+    async for saying in _sayings(source):
+        folded = saying.text.casefold()
+        if all(word in folded for word in words):
+            count += 1
+            start = max(0, folded.find(words[0]) - _EXCERPT_CHARACTERS // 2)
+            excerpt = " ".join(saying.text[start : start + _EXCERPT_CHARACTERS].split())
+            found.appendleft(f"{saying.id} ({saying.source}, {len(saying.text)} characters): …{excerpt}…")
     if not found:
         return "Nothing said in this session has all of these words. Try fewer or other words."
-    newest = found[::-1][:_MOST_MATCHES]
-    left = len(found) - len(newest)
-    return "\n".join([*newest, *([f"[{left} older matches not shown: use more words]"] if left else [])])
+    left = count - len(found)
+    return "\n".join([*found, *([f"[{left} older ones not shown: use more words]"] if left else [])])
 
 
 def _texts(message: ModelMessage) -> Iterator[tuple[str, str]]:
-    """The texts of a message with who or what they are from."""
+    """The texts of a message with who or what they are from; what recall itself said is not said again."""
     for part in message.parts:
         match part:
             case UserPromptPart(content=str() as text):
@@ -102,11 +122,9 @@ def _texts(message: ModelMessage) -> Iterator[tuple[str, str]]:
                 yield "user", "\n".join(item for item in items if isinstance(item, str))
             case TextPart(content=text):
                 yield "assistant", text
-            case ThinkingPart():
-                continue
-            case ToolCallPart():
+            case ToolCallPart() if part.tool_name != TOOL_NAME:
                 yield f"call of {part.tool_name}", part.args_as_json_str()
-            case ToolReturnPart() if not isinstance(message, ModelResponse):
+            case ToolReturnPart() if part.tool_name != TOOL_NAME and isinstance(message, ModelRequest):
                 yield f"result of {part.tool_name}", part.model_response_str()
             case _:
                 continue

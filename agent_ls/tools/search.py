@@ -128,7 +128,7 @@ class _Search:
 
     async def _ripgrep(self, arguments: Sequence[str], target: str, cwd: Path) -> RipgrepResult:
         try:
-            result = await run_ripgrep([*arguments, "--", target], cwd, self.environment.children.mark)
+            result = await run_ripgrep([*arguments, "--", target], cwd, self.environment.children.new_mark())
         except RipgrepMissing as missing:
             raise ModelRetry(str(missing)) from missing
         if result.exit_code == 2 and not result.output:  # ripgrep's exit code for an error

@@ -7,20 +7,21 @@ asked for the exact text of each command.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from pydantic_ai import RunContext
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, WrapperToolset
-from pydantic_ai.workspaces import LocalWorkspaceBackend, Workspace
+from pydantic_ai.workspaces import CommandResult, LocalWorkspaceBackend, Workspace, WorkspaceCommand
 from pydantic_ai_harness.shell import ShellToolset
 
 from agent_ls.tools.environment import ToolEnvironment
-from agent_ls.tools.processes import command_environment
+from agent_ls.tools.processes import ChildProcesses, command_environment, hide_own_environment
 
 _MOST_CHARACTERS = 10 * 1024 * 1024
-"""The harness must not cut: it keeps the tail only. `Overflow` cuts."""
+"""The harness must not cut: it keeps the tail only. `LongOutputs` cuts."""
 
 
 def shell_toolset(environment: ToolEnvironment) -> AbstractToolset[Any]:
@@ -36,9 +37,33 @@ def shell_toolset(environment: ToolEnvironment) -> AbstractToolset[Any]:
         tools=("run_command",),
         id="agent_ls_shell",
     )
-    variables = {**command_environment(os.environ), **environment.children.mark}
-    backend = LocalWorkspaceBackend(environment.places.root, env=variables)
+    hide_own_environment()
+    backend = CommandBackend(environment.places.root, environment.children)
     return CommandToolset(shell, Workspace(backend), lambda: environment.settings().shell_timeout_seconds)
+
+
+class CommandBackend(LocalWorkspaceBackend):
+    """Runs commands in a directory; one that is stopped takes all it started with it, `setsid` or not."""
+
+    def __init__(self, directory: Path, children: ChildProcesses) -> None:
+        super().__init__(directory, env=command_environment(os.environ))
+        self._children = children
+
+    async def run(
+        self,
+        command: WorkspaceCommand,
+        *,
+        shell: bool = False,
+        env: Mapping[str, str] | None = None,
+        timeout: float | None = None,  # noqa: ASYNC109  # the protocol's
+    ) -> CommandResult:
+        """As the local backend, which kills the process group on cancel, timeout and too much output."""
+        mark = self._children.new_mark()
+        try:
+            return await super().run(command, shell=shell, env={**(env or {}), **mark}, timeout=timeout)
+        except BaseException:
+            self._children.kill(mark)
+            raise
 
 
 @dataclass

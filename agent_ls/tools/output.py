@@ -13,6 +13,9 @@ _SHARE_OF_WINDOW: Final = 0.10
 _MOST_CHARACTERS: Final = 50_000
 _FEWEST_CHARACTERS: Final = 1_000
 _CHARACTERS_PER_TOKEN: Final = 3
+_DENSE_CHARACTERS_PER_TOKEN: Final = 1
+_LONGEST_MEAN_WORD: Final = 20
+_MOST_FOREIGN: Final = 0.3
 _HEAD_SHARE: Final = 0.6
 _MOST_KEPT_CHARACTERS: Final = 20_000_000
 _DENSE_RUN: Final = re.compile(r"[A-Za-z0-9+/_=-]{400,}")
@@ -22,19 +25,35 @@ _DENSE_HEAD: Final = 80
 
 @frozen
 class Bounds:
-    """How many characters one result may have."""
+    """How much one result may hold, as tokens turned into characters by a cautious guess at the kind of text."""
 
-    characters: int
+    tokens: int
 
     @classmethod
     def of_window(cls, window: int) -> Bounds:
-        """A tenth of a window of `window` tokens, within fixed limits."""
-        share = int(window * _SHARE_OF_WINDOW * _CHARACTERS_PER_TOKEN)
-        return cls(max(_FEWEST_CHARACTERS, min(_MOST_CHARACTERS, share)))
+        """A tenth of a window of `window` tokens."""
+        return cls(int(window * _SHARE_OF_WINDOW))
+
+    @property
+    def characters(self) -> int:
+        """The most characters of prose or code."""
+        return self._within_limits(self.tokens * _CHARACTERS_PER_TOKEN)
+
+    def characters_for(self, text: str) -> int:
+        """The most characters of `text`: fewer if its words are too long for words, or not in the Latin script."""
+        sample = text[:_MOST_CHARACTERS]
+        words = sample.split()
+        foreign = len(sample) - len(sample.encode("ascii", "ignore"))
+        if sum(map(len, words)) > len(words) * _LONGEST_MEAN_WORD or foreign > len(sample) * _MOST_FOREIGN:
+            return self._within_limits(self.tokens * _DENSE_CHARACTERS_PER_TOKEN)
+        return self.characters
+
+    def _within_limits(self, characters: int) -> int:
+        return max(_FEWEST_CHARACTERS, min(_MOST_CHARACTERS, characters))
 
 
 @define
-class Overflow:
+class LongOutputs:
     """Keeps results that were cut, one private file each, in `directory`."""
 
     directory: Path
@@ -44,15 +63,14 @@ class Overflow:
         """`text` as it may enter the history: without lone surrogates, long runs of base64 and more than `bounds`."""
         clean = text.encode("utf-8", "replace").decode("utf-8")
         thinned = _DENSE_RUN.sub(_thinned, clean)
-        if len(thinned) <= bounds.characters and thinned == clean:
-            return clean
-        where = self._where(clean)
-        if len(thinned) <= bounds.characters:
-            return f"{thinned}\n[Long encoded data was left out. {where}]"
-        head = int(bounds.characters * _HEAD_SHARE)
-        tail = bounds.characters - head
+        limit = bounds.characters_for(thinned)
+        if len(thinned) <= limit:
+            return thinned if thinned == clean else f"{thinned}\n[Encoded data was left out. {self._where(clean)}]"
+        head = int(limit * _HEAD_SHARE)
+        tail = limit - head
         left_out = len(thinned) - head - tail
-        return f"{thinned[:head]}\n[… {left_out} characters left out here. {where} …]\n{thinned[-tail:]}"
+        note = f"[… {left_out} characters left out here. {self._where(clean)} …]"
+        return f"{thinned[:head]}\n{note}\n{thinned[-tail:]}"
 
     def read(self, name: str) -> str | None:
         """A kept text by its name; None if there is none."""
