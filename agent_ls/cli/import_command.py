@@ -40,7 +40,10 @@ def run(arguments: argparse.Namespace) -> int:
     except OSError as error:
         return _refuse(f"no session can be made in {workspace_of(arguments)}: {error}")
     try:
-        history.append(*(message for message in messages if not isinstance(message, Unreadable)), durable=True)
+        for message in messages:
+            if not isinstance(message, Unreadable):
+                # A line each, as a session writes them: a blanked one is read back without its neighbours.
+                history.append(message)
         # What was said elsewhere is nothing for this workspace's memory.
         history.record_memory(None)
         if history.unsaved_reason is not None:
