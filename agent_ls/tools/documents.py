@@ -27,6 +27,8 @@ from agent_ls.tools.presentation import visible
 from agent_ls.tools.text_form import TextForm
 
 _NEW_FILE_MODE: Final = 0o666
+_LATEST_CHANGE_SECONDS: Final = 0.5
+_LOOK_AGAIN_SECONDS: Final = 0.01
 _EDIT_LABEL: Final = "agent-ls"
 
 
@@ -105,9 +107,21 @@ class Documents:
                 f"The editor did not apply the edit of {visible(path)}: {outcome.reason or 'it gave no reason'}. "
                 "Nothing was changed; read the file again before you retry."
             )
-        current = self.client.open_documents().get(document.path)
-        if current is not None and current.text != text:
-            self._accepted[document.path] = (current, text)
+        await self._remember(document.path, text)
+
+    async def _remember(self, path: Path, text: str) -> None:
+        """Wait a moment for the editor to tell of the edit; what is late is known until it is told.
+
+        Neovim sends its changes up to 150 ms after they are made.
+        """
+        before = self.client.open_documents().get(path)
+        if before is None or before.text == text:
+            return
+        self._accepted[path] = (before, text)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_LATEST_CHANGE_SECONDS):
+                while self.client.open_documents().get(path) == before:  # noqa: ASYNC110  # the port has no event
+                    await asyncio.sleep(_LOOK_AGAIN_SECONDS)
 
     async def stat(self, path: str) -> FileEntry:
         """What is at `path`; an open document is a file, also when it was never saved."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from attrs import define, field
+from attrs import define, field, frozen
 from pydantic_ai import Agent
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart, ToolReturnPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
@@ -22,6 +22,14 @@ from agent_ls.tools.permissions import PermissionPolicy
 from tests.fake_client import FakeClient
 
 Call = tuple[str, dict[str, Any] | str]
+
+
+@frozen
+class Result:
+    """What the model was told of one call."""
+
+    outcome: str
+    content: str
 
 
 @define
@@ -74,7 +82,7 @@ class Bench:
     def mode(self, mode: Any) -> None:
         self.settings = Settings(permission_mode=mode)
 
-    async def calls(self, *rounds: Sequence[Call]) -> list[ToolReturnPart]:
+    async def calls(self, *rounds: Sequence[Call]) -> list[Result]:
         """Run one turn in which the model makes these calls, a list per response; their results in order."""
         script = iter(rounds)
         number = iter(range(10_000))
@@ -87,9 +95,14 @@ class Bench:
 
         agent = Agent(FunctionModel(respond), capabilities=agent_capabilities(self.environment))
         result = await agent.run("go")
-        return [part for message in result.all_messages() for part in message.parts if isinstance(part, ToolReturnPart)]
+        return [
+            Result(str(part.outcome), str(part.content))
+            for message in result.all_messages()
+            for part in message.parts
+            if isinstance(part, ToolReturnPart)
+        ]
 
-    async def call(self, tool: str, **arguments: Any) -> ToolReturnPart:
+    async def call(self, tool: str, **arguments: Any) -> Result:
         """One call, its result."""
         [result] = await self.calls([(tool, arguments)])
         return result
@@ -102,6 +115,3 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
     made = Bench(workspace, tmp_path / "config" / "permissions.json")
     yield made
     made.environment.kill_children()
-
-
-MakeFile = Callable[..., Path]

@@ -65,8 +65,9 @@ def test_who_is_asked_about_a_change(
     ],
 )
 def test_who_is_asked_about_a_reading(places: Places, path: str, expected: type) -> None:
-    for mode in ("ask", "acceptEdits", "readOnly"):
-        assert isinstance(judge(Read(places.locate(path)), mode), expected)  # type: ignore[arg-type]  # a mode's name
+    modes: list[PermissionMode] = ["ask", "acceptEdits", "readOnly"]
+    for mode in modes:
+        assert isinstance(judge(Read(places.locate(path)), mode), expected)
 
 
 def test_every_command_is_asked_about_except_in_bypass() -> None:
