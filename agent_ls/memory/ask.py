@@ -22,10 +22,12 @@ def ask_of(model: Model) -> Ask:
     from pydantic_ai.messages import ModelRequest
     from pydantic_ai.settings import ModelSettings
 
+    window = model.context_window
+
     async def ask(prompt: str, *, max_tokens: int) -> str:
-        response = await model_request(
-            model, [ModelRequest.user_text_prompt(prompt)], model_settings=ModelSettings(max_tokens=max_tokens)
-        )
+        # A small model rambles on to the limit it is given, and an answer must not take the room of the prompt.
+        settings = ModelSettings(max_tokens=min(max_tokens, window // 16) if window else max_tokens)
+        response = await model_request(model, [ModelRequest.user_text_prompt(prompt)], model_settings=settings)
         return response.text or ""
 
     return ask
