@@ -15,7 +15,7 @@ _KNOWN_FORMS: Final = re.compile(
     | \b(?:hf|npm|pypi|dop_v1|shpat|SG)[_.-][A-Za-z0-9_.-]{20,}
     | \beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}                   # JSON web token
     | -----BEGIN[ ][A-Z ]*PRIVATE[ ]KEY
-    | \b[a-z][a-z0-9+.-]*://[^\s/:@]+:[^\s/@]{3,}@                  # a password inside a URL
+    | \b[a-z][a-z0-9+.-]{0,20}://[^\s/:@]+:[^\s/@]{3,}@                  # a password inside a URL
     | \b(?:[Bb]earer|[Bb]asic)\s+[A-Za-z0-9+/_.=-]{16,}
     """,
     re.VERBOSE,

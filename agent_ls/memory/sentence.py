@@ -19,8 +19,11 @@ _NOTHING: Final = re.compile(
     re.IGNORECASE,
 )
 _ESCAPE: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)?", re.DOTALL)
-# Bidirectional controls and Unicode tags: a reader does not see them, a model does.
-_INVISIBLE: Final = re.compile("[\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]")
+# Control characters but newline and tab; bidirectional controls and Unicode tags, which only a model sees.
+_INVISIBLE: Final = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]"
+)
+_NO_TEXT: Final = re.compile("[\ud800-\udfff]")
 
 
 class NotWorthWriting(ValueError):
@@ -56,12 +59,7 @@ def printable(text: str) -> str:
 
     Bytes that were no UTF-8 and lone surrogates become U+FFFD.
     """
-    text = _INVISIBLE.sub("", _ESCAPE.sub("", text))
-    return "".join(
-        "\ufffd" if "\ud800" <= character <= "\udfff" else character
-        for character in text
-        if character in "\n\t" or unicodedata.category(character) != "Cc"
-    )
+    return _NO_TEXT.sub("\ufffd", _INVISIBLE.sub("", _ESCAPE.sub("", text)))
 
 
 def _shortened(text: str) -> str:
