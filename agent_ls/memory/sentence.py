@@ -14,8 +14,8 @@ _MIN_LETTERS: Final = 8
 _THINKING: Final = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
 _DECORATION: Final = re.compile(r"^(?:[-*•#>\s]|\d{4}-\d{2}-\d{2}\s*:|(?:summary|sentence)\s*:)+", re.IGNORECASE)
 _NOTHING: Final = re.compile(
-    r"(?:nothing|none|null|n/?a|no summary|(?:i'?m |i am )?sorry|i can(?:no|')t|i cannot|as an ai|i don'?t have|"
-    r"i am unable|i'm unable)\b",
+    r"(?:nothing|none|null|n/?a|no summary)\b[\w\s]{0,20}\W*\Z|"
+    r"(?:i'?m |i am )?sorry\b|i can(?:no|')t\b|as an ai\b|i don'?t have\b|i(?: am|'m) unable\b",
     re.IGNORECASE,
 )
 _ESCAPE: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)?", re.DOTALL)
