@@ -1,28 +1,28 @@
-"""Which session serves which workspace folder, and what clients ask of sessions (PROTOCOL "Requests").
-
-One session per folder is active at a time; older ones can be listed and resumed (DESIGN §4). A session's log is
-made when its first prompt is, so opening an editor leaves no file behind.
-"""
+"""Which session serves a request: workspace folder, document or session id to session (PROTOCOL "Requests")."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from urllib.parse import unquote, urlparse
 
-from agent_ls import slash_commands
+from pygls.uris import to_fs_path
+
+from agent_ls import __version__
 from agent_ls.client import Client
-from agent_ls.errors import SessionBusy, SessionNotFound
-from agent_ls.log.catalog import delete_session, list_sessions
-from agent_ls.log.directory import session_directory
+from agent_ls.command_replies import run_command
+from agent_ls.errors import ModelUnavailable, SessionNotFound
+from agent_ls.models import resolve_model
 from agent_ls.prompt_content import plain_text
 from agent_ls.protocol import (
+    PROTOCOL_VERSION,
     CompactParams,
     CompactResult,
     ContextResult,
     DeleteParams,
+    EffectiveSetting,
+    GaugeWarning,
     MemoryResult,
     PromptParams,
     PromptResult,
@@ -35,7 +35,201 @@ from agent_ls.protocol import (
     StatusResult,
     SteerParams,
     SteerResult,
+    TextDocumentIdentifier,
     UndoResult,
 )
 from agent_ls.session import Session
-from agent_ls.settings import Effective
+from agent_ls.settings import LiveSettings
+from agent_ls.settings.schema import CAMEL_NAMES
+from agent_ls.slash_commands import parse
+from agent_ls.workspace_folder import LATEST, WorkspaceFolder
+
+logger = logging.getLogger(__name__)
+
+
+class Sessions:
+    """All sessions of one server. Belongs to its event loop; methods raise AgentError."""
+
+    def __init__(self, client: Client, settings: LiveSettings) -> None:
+        self._client = client
+        self._settings = settings
+        self._folders: dict[Path, WorkspaceFolder] = {}
+
+    async def start(self, folders: Sequence[Path]) -> None:
+        """Take the folders the editor has open; each gets a gauge, and memories left over are written."""
+        await self.folders_changed(folders)
+
+    async def folders_changed(self, folders: Sequence[Path]) -> None:
+        """Folders were opened or closed. The sessions of a closed one end, unless a turn runs there."""
+        for path in set(self._folders) - set(folders):
+            if (active := self._folders[path].active) is None or not active.is_busy:
+                await self._folders.pop(path).close()
+        for path in folders:
+            if path not in self._folders:
+                folder = self._folders[path] = WorkspaceFolder(path, self._client, self._settings)
+                folder.session().publish_gauge()
+                folder.finish_pending_memories()
+
+    def settings_changed(self) -> None:
+        """Every gauge follows the new settings at once (CASCADE §8, FAULTS 14)."""
+        for folder in self._folders.values():
+            if folder.active is not None:
+                folder.active.publish_gauge()
+
+    # --- conversation -------------------------------------------------------------------------------------------------
+
+    async def prompt(self, params: PromptParams) -> PromptResult:
+        """Run a turn, or the command the prompt is."""
+        folder, session = await self._session(params.workspace, params.text_document, params.session_id)
+        command = parse(plain_text(params.prompt))
+        if command is not None:
+            return await run_command(command, plain_text(params.prompt), folder, session)
+        return await session.prompt(params.prompt, queue=params.when_busy == "queue")
+
+    async def compact(self, params: CompactParams) -> CompactResult:
+        """Full compaction by hand."""
+        _, session = await self._session(params.workspace, params.text_document, params.session_id)
+        return await session.compact(params.focus)
+
+    async def undo_compaction(self, params: SessionParams) -> UndoResult:
+        """Take back the last checkpoint."""
+        _, session = await self._session(params.workspace, params.text_document, params.session_id)
+        return await session.undo_compaction()
+
+    def steer(self, params: SteerParams) -> SteerResult:
+        """Add a message to the running turn."""
+        return SteerResult(self._active(params.session_id).steer(params.prompt))
+
+    def cancel(self, session_id: SessionId) -> None:
+        """Stop what runs in an active session; nothing for one that is not."""
+        for folder in self._folders.values():
+            if folder.active is not None and folder.active.session_id == session_id:
+                folder.active.cancel()
+
+    async def context(self, params: SessionParams) -> ContextResult:
+        """What fills the window."""
+        _, session = await self._session(params.workspace, params.text_document, params.session_id)
+        return session.context()
+
+    # --- sessions -----------------------------------------------------------------------------------------------------
+
+    async def list(self, params: SessionParams) -> SessionsResult:
+        """The sessions of a folder, newest first."""
+        return SessionsResult(await self._folder(params.workspace, params.text_document).list())
+
+    async def new(self, params: SessionParams) -> SessionOpened:
+        """End the active session and begin a new one."""
+        session = await self._folder(params.workspace, params.text_document).new()
+        return session.opened()
+
+    async def resume(self, params: ResumeParams) -> SessionOpened:
+        """Make an older session the active one of its folder."""
+        if params.session_id == LATEST or params.workspace is not None:
+            folder = self._folder(params.workspace, params.text_document)
+        else:
+            folder = await self._folder_of(params.session_id)
+        return (await folder.resume(params.session_id)).opened()
+
+    async def close(self, params: SessionParams) -> SessionEnded:
+        """End the active session."""
+        folder, session = await self._session(params.workspace, params.text_document, params.session_id)
+        await folder.close()
+        return SessionEnded(session.session_id)
+
+    async def delete(self, params: DeleteParams) -> SessionEnded:
+        """Delete a session's log."""
+        folder = self._folder(params.workspace, None) if params.workspace else await self._folder_of(params.session_id)
+        await folder.delete(params.session_id)
+        return SessionEnded(params.session_id)
+
+    async def memory(self, params: SessionParams) -> MemoryResult:
+        """The folder's memory file."""
+        return await self._folder(params.workspace, params.text_document).memory()
+
+    async def status(self, params: SessionParams) -> StatusResult:
+        """What is in force: what `agent-ls doctor` shows."""
+        effective = self._settings.effective
+        try:
+            model = await asyncio.to_thread(resolve_model, effective.settings.model)
+            name, available, message = model.name, True, f"{model.name} is ready to be asked."
+        except ModelUnavailable as error:
+            name, available, message = effective.settings.model or "", False, error.message
+        folder = self._folder(params.workspace, params.text_document)
+        return StatusResult(
+            version=__version__,
+            protocol_version=PROTOCOL_VERSION,
+            model=name,
+            model_available=available,
+            model_message=message,
+            settings=[
+                EffectiveSetting(wire_name, getattr(effective.settings, python_name), effective.origins[python_name])
+                for python_name, wire_name in CAMEL_NAMES.items()
+            ],
+            warnings=[GaugeWarning("settings", message) for message in effective.messages],
+            sessions=await folder.list(),
+            log_path=str(folder.active.history.path) if folder.active is not None else None,
+        )
+
+    # --- the end ------------------------------------------------------------------------------------------------------
+
+    async def shutdown(self, seconds: float) -> None:
+        """`shutdown`: turns are cancelled, logs closed, and memories written as far as `seconds` go."""
+        await asyncio.gather(*(folder.shutdown(seconds) for folder in self._folders.values()))
+
+    async def end(self, *, write_back: bool) -> None:
+        """The process ends. Without a `shutdown` before, this is one, with the time there is."""
+        await self.shutdown(2.0 if write_back else 0.0)
+        for folder in self._folders.values():
+            folder.abandon()
+
+    # --- finding ------------------------------------------------------------------------------------------------------
+
+    async def _session(
+        self, workspace: str | None, document: TextDocumentIdentifier | None, session_id: SessionId | None
+    ) -> tuple[WorkspaceFolder, Session]:
+        if session_id is None:
+            folder = self._folder(workspace, document)
+            return folder, folder.session()
+        for folder in self._folders.values():
+            if folder.active is not None and folder.active.session_id == session_id:
+                return folder, folder.active
+        folder = await self._folder_of(session_id)
+        return folder, await folder.resume(session_id)
+
+    def _active(self, session_id: SessionId) -> Session:
+        for folder in self._folders.values():
+            if folder.active is not None and folder.active.session_id == session_id:
+                return folder.active
+        raise SessionNotFound(f"No active session has the id {session_id}.", session_id=session_id)
+
+    async def _folder_of(self, session_id: SessionId) -> WorkspaceFolder:
+        for folder in self._folders.values():
+            if await folder.has(session_id):
+                return folder
+        raise SessionNotFound(f"No session of the open folders has the id {session_id}.", session_id=session_id)
+
+    def _folder(self, workspace: str | None, document: TextDocumentIdentifier | None) -> WorkspaceFolder:
+        if workspace is not None:
+            return self._opened(self._path(workspace))
+        if len(self._folders) != 1 and document is not None:
+            path = self._path(document.uri)
+            holding = [folder for folder in self._folders if path.is_relative_to(folder)]
+            if holding:
+                return self._folders[max(holding, key=lambda folder: len(folder.parts))]
+        if self._folders:
+            return next(iter(self._folders.values()))
+        return self._opened(Path.cwd())
+
+    def _opened(self, path: Path) -> WorkspaceFolder:
+        """The folder at `path`; a client without workspace folders may name any directory."""
+        if path not in self._folders:
+            if not path.is_dir():
+                raise SessionNotFound(f"{path} is not a folder.")
+            self._folders[path] = WorkspaceFolder(path, self._client, self._settings)
+        return self._folders[path]
+
+    def _path(self, uri: str) -> Path:
+        name = to_fs_path(uri) if "://" in uri else uri
+        if name is None:
+            raise SessionNotFound(f"{uri!r} is not the URI of a file or folder.")
+        return Path(name).resolve()

@@ -1,0 +1,48 @@
+"""What a slash command does, and the answer a person reads (PROTOCOL "agent/prompt"): it reaches no model."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from agent_ls.memory.by_hand import NotRemembered
+from agent_ls.protocol import ContextResult, PromptResult
+from agent_ls.session import Session
+from agent_ls.slash_commands import SlashCommand, UnknownCommand, listing, unknown_command_text
+from agent_ls.workspace_folder import LATEST, WorkspaceFolder
+from agent_ls.protocol import SessionId
+
+
+async def run_command(
+    command: SlashCommand | UnknownCommand, prompt: str, folder: WorkspaceFolder, session: Session
+) -> PromptResult:
+    """Run it in `session`. `/new` and `/resume` answer for the session that is active afterwards."""
+    match command:
+        case UnknownCommand(word=word):
+            return session.reply(prompt, unknown_command_text(word))
+        case SlashCommand(name="help"):
+            return session.reply(prompt, listing())
+        case SlashCommand(name="compact", argument=focus):
+            return session.reply(prompt, (await session.compact(focus or None)).message)
+        case SlashCommand(name="undo"):
+            return session.reply(prompt, (await session.undo_compaction()).message)
+        case SlashCommand(name="context"):
+            return session.reply(prompt, _context_text(session.context()))
+        case SlashCommand(name="new"):
+            new = await folder.new()
+            return new.reply(prompt, "A new session.")
+        case SlashCommand(name="resume", argument=session_id):
+            resumed = await folder.resume(SessionId(session_id) if session_id else LATEST)
+            return resumed.reply(prompt, f"Resumed session {resumed.session_id}.")
+        case SlashCommand(name="remember", argument=text):
+            try:
+                return session.reply(prompt, f"Added to MEMORY.md: `{await folder.remember(text)}`")
+            except (NotRemembered, OSError) as error:
+                return session.reply(prompt, str(error))
+        case _:
+            assert_never(command)
+
+
+def _context_text(context: ContextResult) -> str:
+    lines = [f"{context.total.count:,} of {context.window:,} tokens ({context.total.basis}):", ""]
+    lines += [f"- {category.label}: {category.tokens.count:,}" for category in context.categories]
+    return "\n".join([*lines, *(f"\n{advice}" for advice in context.advice)])

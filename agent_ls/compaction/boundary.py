@@ -1,0 +1,93 @@
+"""Where a history may be cut (CASCADE §4): never between a tool call and its result, decided by position alone.
+
+Local models use the same tool call ids again and again, so ids decide nothing here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, RetryFeedbackPart, ToolReturnPart
+
+from agent_ls.compaction.estimate import Estimator
+
+_KEY: Final = object()
+
+
+class Boundary:
+    """A place in a history where it may be cut: `messages[:index]` and `messages[index:]`. Made here only."""
+
+    __slots__ = ("index",)
+
+    index: int
+
+    def __init__(self, index: int, key: object) -> None:
+        if key is not _KEY:
+            raise TypeError("a Boundary is made by agent_ls.compaction.boundary only")
+        object.__setattr__(self, "index", index)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("a Boundary does not change")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Boundary) and other.index == self.index
+
+    def __hash__(self) -> int:
+        return hash(self.index)
+
+    def __repr__(self) -> str:
+        return f"Boundary({self.index})"
+
+
+def is_valid_cut(messages: Sequence[ModelMessage], index: int) -> bool:
+    """Whether a tail may begin at `index`: with a response, or a request that answers no call."""
+    if not 0 <= index <= len(messages):
+        return False
+    if index in (0, len(messages)):
+        return True
+    message = messages[index]
+    return isinstance(message, ModelResponse) or not any(answers_a_call(part) for part in message.parts)
+
+
+def answers_a_call(part: Any) -> bool:
+    """A tool result or a retry, in all the forms pydantic-ai 2.62 has."""
+    return isinstance(part, ToolReturnPart | RetryFeedbackPart) or getattr(part, "part_kind", "") == "retry-prompt"
+
+
+def split_tail(messages: Sequence[ModelMessage], keep: int, estimator: Estimator) -> Boundary:
+    """The longest tail whose estimate fits `keep` tokens, moved back to the nearest valid boundary.
+
+    Back is towards the start: the response whose results begin the tail joins it, so a tail may be longer than `keep`
+    by one response. Index 0: everything fits, or no cut exists. Index len: not even the newest message fits.
+    Weighs the tail and one message more, nothing before it.
+    """
+    start = len(messages)
+    room = keep
+    while start > 0:
+        room -= estimator.message(messages[start - 1])
+        if room < 0:
+            break
+        start -= 1
+    while not is_valid_cut(messages, start):
+        start -= 1
+    return Boundary(start, _KEY)
+
+
+def cut_before(messages: Sequence[ModelMessage], index: int) -> Boundary:
+    """The nearest valid boundary at `index` or before it."""
+    start = min(max(index, 0), len(messages))
+    while not is_valid_cut(messages, start):
+        start -= 1
+    return Boundary(start, _KEY)
+
+
+def newest_round(messages: Sequence[ModelMessage]) -> int:
+    """Index from which on the model has not answered yet: what follows the newest response, that response included
+    when calls of its are answered there. len(messages) if the history ends in a response."""
+    index = len(messages)
+    while index > 0 and isinstance(messages[index - 1], ModelRequest):
+        index -= 1
+    if index == len(messages):
+        return index
+    return cut_before(messages, index).index

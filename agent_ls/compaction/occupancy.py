@@ -1,0 +1,155 @@
+"""The one measure: gauge, triggers and records all call the functions here (CASCADE §1, §2)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Final
+
+from attrs import define, field, frozen
+from pydantic_ai.messages import ModelMessage, ModelResponse
+
+from agent_ls.compaction.estimate import Estimator, tokens_of_response
+from agent_ls.tokens import NOTHING, Tokens
+
+_TAIL_SHARE: Final = Fraction(30, 100)
+_SUMMARY_SHARE: Final = Fraction(10, 100)
+_USER_SHARE: Final = Fraction(15, 100)
+_MOST_SUMMARY_TOKENS: Final = 8_000
+LARGE_FIXED_SHARE: Final = Fraction(60, 100)
+
+_FRAMEWORK_METADATA: Final = "__pydantic_ai__"
+_CONTEXT_INPUT: Final = "context_input_tokens"
+
+
+def level(window: int, reserve: float) -> int:
+    """The largest whole number not above window*(1-reserve), exactly: `reserve` is the decimal it is written as."""
+    return math.floor(window * (1 - Fraction(repr(reserve))))
+
+
+@frozen
+class Levels:
+    """Occupancies, in tokens, at which the tiers fire. Raises ValueError for what CASCADE §2 rules out."""
+
+    window: int
+    micro: int
+    full: int
+
+    @classmethod
+    def of(cls, window: int, *, micro_reserve: float, full_reserve: float) -> Levels:
+        """The levels of a window whose reserves are kept free."""
+        if window <= 0:
+            raise ValueError(f"a window must be greater than 0, got {window}")
+        if not 0 < full_reserve < micro_reserve < 1:
+            raise ValueError(f"reserves must be 0 < full < micro < 1, got full {full_reserve}, micro {micro_reserve}")
+        return cls(window, level(window, micro_reserve), level(window, full_reserve))
+
+
+@frozen
+class Budgets:
+    """How much of a window each share of a compacted history may take, in tokens; they fit together at any size."""
+
+    usable: int
+    tail: int
+    summary: int
+    user_words: int
+
+    @classmethod
+    def of(cls, window: int, fixed: int, *, keep_recent: int, keep_user: int) -> Budgets:
+        """Shares of the window without the fixed part (instructions and tools)."""
+        usable = max(window - fixed, 0)
+        return cls(
+            usable=usable,
+            tail=min(keep_recent, math.floor(usable * _TAIL_SHARE)),
+            summary=min(_MOST_SUMMARY_TOKENS, math.floor(usable * _SUMMARY_SHARE)),
+            user_words=min(keep_user, math.floor(usable * _USER_SHARE)),
+        )
+
+
+def context_input(response: ModelResponse) -> int:
+    """Input tokens of the response's context; 0 if the provider did not say.
+
+    A response that bills several requests carries its context size in metadata (pydantic-ai's `_context_size`).
+    """
+    framework = (response.metadata or {}).get(_FRAMEWORK_METADATA)
+    stamped = framework.get(_CONTEXT_INPUT) if isinstance(framework, Mapping) else None
+    if isinstance(stamped, int) and stamped > 0:
+        return stamped
+    return response.usage.input_tokens
+
+
+def anchor(messages: Sequence[ModelMessage], first: int = 0) -> int | None:
+    """Index of the newest response that reports usage, at `first` or after it; None if there is none.
+
+    `first` is the index of the first message produced after the last checkpoint: older usage tells of a history that
+    is no more (FAULTS 9).
+    """
+    for index in range(len(messages) - 1, first - 1, -1):
+        message = messages[index]
+        if isinstance(message, ModelResponse) and context_input(message) > 0:
+            return index
+    return None
+
+
+def last_input_tokens(messages: Sequence[ModelMessage], first: int = 0) -> int:
+    """The occupancy: what the provider counted last; 0 if unknown."""
+    index = anchor(messages, first)
+    message = messages[index] if index is not None else None
+    return context_input(message) if isinstance(message, ModelResponse) else 0
+
+
+@define
+class Measure:
+    """What one session's context occupies. `fixed` is what every request carries besides messages, in tokens."""
+
+    estimator: Estimator = field(factory=Estimator)
+    fixed: Tokens = NOTHING
+    _freed: int = field(init=False, default=0)
+
+    def occupancy(self, messages: Sequence[ModelMessage], first: int) -> int:
+        """What the triggers of CASCADE §3 compare with the levels: measured, 0 if unknown."""
+        return last_input_tokens(messages, first)
+
+    def used(self, messages: Sequence[ModelMessage], first: int) -> Tokens:
+        """What the gauge shows: as measured; estimated where something was made smaller since, or nothing measured."""
+        if (measured := last_input_tokens(messages, first)) > 0:
+            if self._freed:
+                return Tokens.estimated(max(measured - self._freed, 0))
+            return Tokens.measured(measured)
+        return self._without_anchor(messages) if messages else NOTHING
+
+    def projected(self, messages: Sequence[ModelMessage], first: int) -> Tokens:
+        """What a request with all these messages will occupy: anchor input + output + estimate of what came after."""
+        index = anchor(messages, first)
+        response = messages[index] if index is not None else None
+        if index is None or not isinstance(response, ModelResponse):
+            return self._without_anchor(messages)
+        known = context_input(response) + tokens_of_response(response, self.estimator) - self._freed
+        return Tokens.estimated(max(known, 0) + self.estimator.messages(messages[index + 1 :]))
+
+    def responded(self, messages: Sequence[ModelMessage], first: int) -> None:
+        """The last of `messages` is a new response: learn from what its provider counted."""
+        response = messages[-1]
+        if not isinstance(response, ModelResponse) or (counted := context_input(response)) <= 0:
+            return
+        before = anchor(messages[:-1], first)
+        previous = messages[before] if before is not None else None
+        if before is None or not isinstance(previous, ModelResponse):
+            learned = counted - self.estimator.messages(messages[:-1])
+            self.fixed = Tokens.measured(learned) if learned > 0 else self.fixed
+        elif not self._freed:
+            grown = counted - context_input(previous) - tokens_of_response(previous, self.estimator)
+            self.estimator.observe(messages[before + 1 : -1], grown)
+        self._freed = 0
+
+    def blanked(self, freed: int) -> None:
+        """A microcompaction freed about so many tokens of what the newest response counted."""
+        self._freed += freed
+
+    def replaced(self) -> None:
+        """A checkpoint was written or undone: nothing counted before holds."""
+        self._freed = 0
+
+    def _without_anchor(self, messages: Sequence[ModelMessage]) -> Tokens:
+        return Tokens.estimated(self.fixed.count + self.estimator.messages(messages))

@@ -1,0 +1,72 @@
+"""Sessions and the memory: what an ended session leaves, now or at the next start (DESIGN §7)."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from agent_ls.errors import AgentError
+from agent_ls.history import History
+from agent_ls.log.catalog import list_sessions, write_back_pending
+from agent_ls.memory.ask import Ask, ask_of
+from agent_ls.memory.store import MemoryStore
+from agent_ls.memory.write_back import Done, EndedSession, Pending, write_back
+from agent_ls.models import resolve_model
+from agent_ls.settings import Settings
+
+logger = logging.getLogger(__name__)
+
+_MODEL_SECONDS: Final = 60.0
+_MOST_AT_A_START: Final = 5
+
+
+async def remember(history: History, store: MemoryStore, settings: Settings) -> None:
+    """Write one session's sentence and mark it in the log; closes the history. Never raises but CancelledError."""
+    try:
+        if not history.write_back_pending:
+            return
+        ended = EndedSession(
+            session_id=history.session_id,
+            covers=history.totals.answered,
+            messages=history.messages,
+            on=datetime.now(UTC).date(),
+        )
+        outcome = await write_back(
+            store,
+            ended,
+            ask=await _ask(settings),
+            enabled=settings.memory_compression_enabled,
+            seconds=_MODEL_SECONDS,
+        )
+        match outcome:
+            case Done(line=line):
+                history.record_memory(line)
+            case Pending(reason=reason):
+                logger.info("session %s will be remembered at the next start: %s", history.session_id, reason)
+    except AgentError as error:
+        logger.info("session %s will be remembered at the next start: %s", history.session_id, error)
+    finally:
+        history.close()
+
+
+async def remember_left_over(sessions: Path, store: MemoryStore, settings: Settings) -> None:
+    """The same for sessions of this folder whose servers were killed before they could; the newest few."""
+    rows = await asyncio.to_thread(list_sessions, sessions)
+    for row in rows[:_MOST_AT_A_START]:
+        if await asyncio.to_thread(write_back_pending, row.path):
+            try:
+                history = await asyncio.to_thread(History.resume, row.path)
+            except AgentError as error:
+                # Open in another server, which will do it.
+                logger.debug("session %s is left alone: %s", row.session_id, error)
+                continue
+            await remember(history, store, settings)
+
+
+async def _ask(settings: Settings) -> Ask:
+    name = settings.compaction_model or settings.model
+    model = await asyncio.to_thread(resolve_model, name, window=settings.compaction_context_window_tokens)
+    return ask_of(model.model)

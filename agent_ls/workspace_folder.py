@@ -1,0 +1,176 @@
+"""One workspace folder: its active session, its older ones on disk, its memory (DESIGN §4, §7)."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from attrs import define, field
+
+from agent_ls.client import Client
+from agent_ls.errors import AgentError, SessionBusy, SessionNotFound
+from agent_ls.history import History
+from agent_ls.log.catalog import delete_session, find_session, latest_session, list_sessions
+from agent_ls.log.directory import SessionDirectory, session_directory
+from agent_ls.memory.by_hand import read_memory, remember as remember_by_hand
+from agent_ls.memory.clip import Caps
+from agent_ls.memory.store import MemoryStore
+from agent_ls.protocol import MemoryResult, SessionId, SessionSummary
+from agent_ls.remembering import remember, remember_left_over
+from agent_ls.session import Session
+from agent_ls.settings import LiveSettings
+
+logger = logging.getLogger(__name__)
+
+LATEST: Final = SessionId("latest")
+
+
+@define
+class WorkspaceFolder:
+    """The sessions of one folder. Listing and deleting read files, in a thread."""
+
+    path: Path
+    client: Client
+    settings: LiveSettings
+    _directory: SessionDirectory | None = field(init=False, default=None)
+    _active: Session | None = field(init=False, default=None)
+    _farewells: set[asyncio.Task[None]] = field(init=False, factory=set)
+
+    @property
+    def active(self) -> Session | None:
+        """The active session, None before the first is needed."""
+        return self._active
+
+    def session(self) -> Session:
+        """The active session; a new one if there is none."""
+        if self._active is None:
+            self._active = self._opened(History.create(self.path, directory=self._sessions_directory))
+        return self._active
+
+    async def new(self) -> Session:
+        """End the active session and begin a new one. Raises SessionBusy while a turn runs."""
+        await self.close()
+        return self.session()
+
+    async def resume(self, session_id: SessionId) -> Session:
+        """Make an older session the active one; `latest` is the newest on disk, or the active one.
+
+        Raises SessionNotFound, SessionLocked, LogUnwritable, and SessionBusy while a turn runs.
+        """
+        if self._active is not None and session_id in (LATEST, self._active.session_id):
+            if session_id != LATEST or self._active.history.messages:
+                return self._active
+        find = latest_session(self._sessions_directory) if session_id == LATEST else None
+        path = find or find_session(self._sessions_directory, session_id)
+        history = await asyncio.to_thread(History.resume, path)
+        try:
+            await self.close()
+        except AgentError:
+            history.close()
+            raise
+        self._active = self._opened(history)
+        return self._active
+
+    async def close(self) -> SessionId | None:
+        """End the active session: its log is closed, its sentence for the memory is written in the background."""
+        session = self._active
+        if session is None:
+            return None
+        if session.is_busy:
+            raise SessionBusy("A turn is running: cancel it first.", session_id=session.session_id)
+        self._active = None
+        session.end()
+        self._in_background(remember(session.history, self.store, self.settings.current))
+        return session.session_id
+
+    async def delete(self, session_id: SessionId) -> None:
+        """Delete a session's log; the active one is closed first. Raises SessionNotFound, SessionLocked, SessionBusy."""
+        if self._active is not None and self._active.session_id == session_id:
+            await self.close()
+            await asyncio.gather(*self._farewells)
+            if not any(row.session_id == session_id for row in list_sessions(self._sessions_directory)):
+                return  # it never said a word, so there is no log
+        await asyncio.to_thread(delete_session, self._sessions_directory, session_id)
+
+    async def list(self) -> Sequence[SessionSummary]:
+        """The sessions on disk, newest first, and the active one if it is not there yet."""
+        rows = await asyncio.to_thread(list_sessions, self._sessions_directory)
+        active = self._active.session_id if self._active is not None else None
+        return [
+            SessionSummary(
+                session_id=row.session_id,
+                title=row.title,
+                created_at=row.created.isoformat(),
+                updated_at=row.updated.isoformat(),
+                messages=row.messages,
+                active=row.session_id == active,
+            )
+            for row in rows
+        ]
+
+    async def has(self, session_id: SessionId) -> bool:
+        """Whether this folder has a session of this id, active or on disk."""
+        if self._active is not None and self._active.session_id == session_id:
+            return True
+        try:
+            await asyncio.to_thread(find_session, self._sessions_directory, session_id)
+        except SessionNotFound:
+            return False
+        return True
+
+    async def memory(self) -> MemoryResult:
+        """MEMORY.md and what of it is sent."""
+        return await asyncio.to_thread(read_memory, self.path, self.store)
+
+    async def remember(self, text: str) -> str:
+        """Add a line of the person's own. Raises NotRemembered, OSError."""
+        return await asyncio.to_thread(remember_by_hand, self.store, text)
+
+    def finish_pending_memories(self) -> None:
+        """Write what sessions that were killed could not, from their logs (DESIGN §7), in the background."""
+        self._in_background(remember_left_over(self._sessions_directory, self.store, self.settings.current))
+
+    async def shutdown(self, seconds: float) -> None:
+        """End everything; write-backs get `seconds`, what they leave is done at the next start."""
+        if self._active is not None:
+            self._active.cancel()
+            await self._active.wait_until_idle()
+            await self.close()
+        if self._farewells:
+            await asyncio.wait(self._farewells, timeout=seconds)
+
+    def abandon(self) -> None:
+        """The process ends: stop background work, kill what commands have left running."""
+        for task in self._farewells:
+            task.cancel()
+        if self._active is not None:
+            self._active.end()
+
+    @property
+    def store(self) -> MemoryStore:
+        """The folder's memory."""
+        return MemoryStore(self.directory.root, Caps.of(self.settings.current))
+
+    @property
+    def directory(self) -> SessionDirectory:
+        """Where the folder's files are; made when first asked for, and said if it is not in the workspace."""
+        if self._directory is None:
+            self._directory = session_directory(self.path)
+            if self._directory.notice is not None:
+                self.client.show("info", self._directory.notice)
+        return self._directory
+
+    @property
+    def _sessions_directory(self) -> Path:
+        return self.directory.sessions
+
+    def _opened(self, history: History) -> Session:
+        return Session.open(self.path, history, self.client, self.settings, self.directory.root)
+
+    def _in_background(self, work: object) -> None:
+        task = asyncio.ensure_future(work)  # type: ignore[arg-type]
+        self._farewells.add(task)
+        task.add_done_callback(self._farewells.discard)

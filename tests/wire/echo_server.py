@@ -1,0 +1,63 @@
+"""The real wire with methods of its own, to test what every method gets from it. Run as a program."""
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+from attrs import frozen
+from pygls.lsp.server import LanguageServer
+
+from agent_ls import __version__
+from agent_ls.errors import SessionBusy
+from agent_ls.protocol import SessionId
+from agent_ls.wire.jsonrpc import AgentProtocol
+from agent_ls.wire.stdio import leave, run
+
+
+@frozen
+class EchoParams:
+    """Params of agent/echo."""
+
+    text: str
+
+
+@frozen
+class Echoed:
+    """Result of agent/echo."""
+
+    text: str
+
+
+async def echo(params: EchoParams) -> object:
+    match params.text:
+        case "bug":
+            raise RuntimeError("/secret/path")
+        case "busy":
+            raise SessionBusy("A turn is running.", hint="Wait.", session_id=SessionId("s"))
+        case "print":
+            print("stray")  # noqa: T201
+            os.system("echo from a child")  # noqa: ASYNC221, S605, S607
+            sys.stdout.write("no newline")
+        case "unserialisable":
+            return object()
+        case "hang":
+            await asyncio.Event().wait()
+        case "big":
+            return Echoed("x" * 10_000_000)
+    return Echoed(params.text)
+
+
+async def on_exit(why: str) -> None:
+    with Path(os.environ["ECHO_EXIT_FILE"]).open("a") as file:  # noqa: ASYNC230
+        file.write(f"{why}\n")
+    if os.environ.get("ECHO_EXIT_HANGS"):
+        await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    server = LanguageServer("echo", __version__, protocol_cls=AgentProtocol)
+    protocol = server.protocol
+    assert isinstance(protocol, AgentProtocol)
+    protocol.serve("agent/echo", EchoParams, echo)
+    leave(run(server, protocol, on_exit, exit_seconds=1.0))

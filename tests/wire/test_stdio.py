@@ -1,0 +1,210 @@
+"""The real process over its real pipes: one answer to every request, and a bounded end (FAULTS 48-50)."""
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.raw_client import RawClient
+
+SERVER = [sys.executable, "-m", "tests.wire.echo_server"]
+
+
+@pytest.fixture
+def exit_file(tmp_path: Path) -> Path:
+    return tmp_path / "exits"
+
+
+@pytest.fixture
+def client(exit_file: Path) -> Iterator[RawClient]:
+    with RawClient(command=SERVER, environ={"ECHO_EXIT_FILE": str(exit_file)}) as client:
+        client.initialize(None)
+        yield client
+
+
+def echo(client: RawClient, text: str) -> Any:
+    return client.request("agent/echo", {"text": text})
+
+
+def code_of(client: RawClient, message: Any) -> tuple[Any, int]:
+    client.send(message)
+    response = client.wait_for(lambda each: "method" not in each)
+    return response["id"], response["error"]["code"]
+
+
+def request(identifier: Any, method: str, **rest: Any) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": identifier, "method": method, **rest}
+
+
+@pytest.mark.parametrize(
+    ("message", "identifier", "code"),
+    [
+        (request(7, "agent/echo", params={"text": 12}), 7, -32602),
+        (request(7, "agent/echo", params={}), 7, -32602),
+        (request(7, "agent/echo", params=[1]), 7, -32602),
+        (request(7, "agent/echo"), 7, -32602),
+        (request("x", "agent/unknown", params={}), "x", -32601),
+        (request(7, "textDocument/hover", params={"position": "here"}), 7, -32601),
+        (request(7, "initialize", params={"capabilities": {}}), 7, -32600),
+        (request(7, "workspace/executeCommand", params={"command": "agent.nothing"}), 7, -32602),
+        (request(7, "workspace/executeCommand", params={"command": "agent.echo", "arguments": [1, 2]}), 7, -32602),
+        (request(7, "workspace/executeCommand"), 7, -32602),
+        (request(None, "agent/echo", params={"text": "a"}), None, -32600),
+        (request(7, 3), 7, -32600),
+        ({"jsonrpc": "1.0", "id": 7, "method": "agent/echo"}, 7, -32600),
+        ({"id": 7, "method": "agent/echo"}, 7, -32600),
+        ([request(7, "agent/echo", params={"text": "a"})], None, -32600),
+        (12, None, -32600),
+        (request(7, "agent/echo", params={"text": "bug"}), 7, -32603),
+        (request(7, "agent/echo", params={"text": "busy"}), 7, -32803),
+        (request(7, "agent/echo", params={"text": "unserialisable"}), 7, -32603),
+    ],
+    ids=str,
+)
+def test_fault_49_a_bad_message_gets_one_error_and_the_next_is_served(
+    client: RawClient, message: Any, identifier: Any, code: int
+) -> None:
+    assert code_of(client, message) == (identifier, code)
+    assert echo(client, "good") == {"text": "good"}
+    assert sum("method" not in each for each in client.messages) == 3  # initialize, the error, the good one
+
+
+@pytest.mark.parametrize("body", [b"{", b"\xff\xfe", b"", b"[" * 100_000, b"nonsense"])
+def test_fault_49_what_is_no_json_is_a_parse_error(client: RawClient, body: bytes) -> None:
+    client.send_body(body)
+    response = client.receive()
+    assert response["id"] is None
+    assert response["error"]["code"] == -32700
+    assert echo(client, "good") == {"text": "good"}
+
+
+def test_fault_49_a_message_of_70_mb_is_refused(client: RawClient) -> None:
+    assert code_of_bytes(client, b'"' + b"x" * (70 << 20) + b'"') == (None, -32600)
+    assert echo(client, "good") == {"text": "good"}
+
+
+def code_of_bytes(client: RawClient, body: bytes) -> tuple[Any, int]:
+    client.send_body(body)
+    response = client.receive()
+    return response["id"], response["error"]["code"]
+
+
+def test_a_request_before_initialize_is_refused(exit_file: Path) -> None:
+    with RawClient(command=SERVER, environ={"ECHO_EXIT_FILE": str(exit_file)}) as client:
+        assert client.error("agent/echo", {"text": "a"})["code"] == -32002
+        client.initialize(None)
+        assert echo(client, "good") == {"text": "good"}
+
+
+def test_a_request_after_shutdown_is_refused_and_exit_ends_with_0(client: RawClient, exit_file: Path) -> None:
+    client.request("shutdown")
+    assert client.error("agent/echo", {"text": "a"})["code"] == -32600
+    client.notify("exit")
+    assert client.process.wait(10) == 0
+    assert exit_file.read_text() == "exit\n"
+
+
+def test_exit_without_shutdown_ends_with_1(client: RawClient) -> None:
+    client.notify("exit")
+    assert client.process.wait(10) == 1
+
+
+def test_an_error_of_ours_carries_kind_hint_and_session(client: RawClient) -> None:
+    error = client.error("agent/echo", {"text": "busy"})
+    assert error["data"] == {"kind": "sessionBusy", "retryable": True, "hint": "Wait.", "sessionId": "s"}
+
+
+def test_a_bug_tells_the_wire_nothing_and_the_log_everything(client: RawClient) -> None:
+    error = client.error("agent/echo", {"text": "bug"})
+    assert "secret" not in json.dumps(error)
+    client.shut_down()
+    client.kill()
+    assert b"/secret/path" in client.stderr
+
+
+def test_fault_48_nothing_but_the_protocol_is_on_stdout(client: RawClient) -> None:
+    assert echo(client, "print") == {"text": "print"}
+    assert echo(client, "good") == {"text": "good"}
+
+
+def test_a_cancelled_request_is_answered_once(client: RawClient) -> None:
+    identifier = client.start_request("agent/echo", {"text": "hang"})
+    client.notify("$/cancelRequest", {"id": identifier})
+    client.notify("$/cancelRequest", {"id": identifier})
+    assert client.response(identifier)["error"]["code"] == -32800
+    assert echo(client, "good") == {"text": "good"}
+
+
+def test_a_request_with_an_id_in_flight_is_refused(client: RawClient) -> None:
+    identifier = client.start_request("agent/echo", {"text": "hang"})
+    client.send(request(identifier, "agent/echo", params={"text": "second"}))
+    assert client.response(identifier)["error"]["code"] == -32600
+    client.notify("$/cancelRequest", {"id": identifier})
+    assert client.response(identifier)["error"]["code"] == -32800
+
+
+def test_a_nested_key_jsonrpc_is_data(client: RawClient) -> None:
+    params = {"text": "a", "more": {"jsonrpc": "2.0", "id": 1}}
+    assert client.request("agent/echo", params) == {"text": "a"}
+
+
+@pytest.mark.parametrize("arguments", [[{"text": "a"}], [{"text": "a", "more": 1}]])
+def test_a_command_is_the_request_under_another_name(client: RawClient, arguments: list[Any]) -> None:
+    params = {"command": "agent.echo", "arguments": arguments}
+    assert client.request("workspace/executeCommand", params) == {"text": "a"}
+
+
+def test_a_client_that_does_not_read_does_not_stop_the_server(client: RawClient) -> None:
+    """10 MB wait in the pipe; requests behind them are taken in, and answered in order once the client reads."""
+    identifiers = [client.start_request("agent/echo", {"text": "big"}) for _ in range(3)]
+    identifiers.append(client.start_request("agent/echo", {"text": "after"}))
+    assert [client.response(each)["id"] for each in identifiers] == identifiers
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_the_process_after_its_one_job(client: RawClient, exit_file: Path, number: int) -> None:
+    client.start_request("agent/echo", {"text": "hang"})
+    echo(client, "running")
+    client.process.send_signal(number)
+    assert client.process.wait(10) == 0
+    assert exit_file.read_text() == f"{signal.Signals(number).name}\n"
+
+
+def test_fault_50_the_end_of_the_stream_ends_the_process(client: RawClient, exit_file: Path) -> None:
+    assert client.process.stdin is not None
+    client.process.stdin.close()
+    assert client.process.wait(10) == 0
+    assert exit_file.read_text() == "the client closed the stream\n"
+
+
+def test_a_job_at_the_end_that_hangs_is_given_up(exit_file: Path) -> None:
+    environ = {"ECHO_EXIT_FILE": str(exit_file), "ECHO_EXIT_HANGS": "1"}
+    with RawClient(command=SERVER, environ=environ) as client:
+        client.initialize(None)
+        client.process.send_signal(signal.SIGTERM)
+        assert client.process.wait(10) == 0
+
+
+def test_a_stream_out_of_step_ends_the_process_with_a_clear_line(client: RawClient) -> None:
+    client.send_bytes(b"GET / HTTP/1.1\r\n\r\n")
+    assert client.process.wait(10) == 1
+    client.kill()
+    assert b"agent-ls: the client's messages cannot be read: not a header line" in client.stderr
+
+
+def test_fault_50_the_death_of_the_editor_ends_the_process(exit_file: Path) -> None:
+    """The editor's process dies while something else holds the pipe open."""
+    editor = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    with RawClient(command=SERVER, environ={"ECHO_EXIT_FILE": str(exit_file)}) as client:
+        client.request("initialize", {"processId": editor.pid, "rootUri": None, "capabilities": {}})
+        editor.kill()
+        editor.wait()
+        assert client.process.wait(10) == 0
+    assert editor.stdin is not None
+    editor.stdin.close()
+    assert exit_file.read_text() == "the client's process is gone\n"
