@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from attrs import define, field
+from attrs import define, evolve, field
 from pydantic_ai.workspaces import FileEntry, LocalWorkspaceBackend, WorkspaceError, WorkspaceRef
 
 from agent_ls.client import Client, OpenDocument
@@ -58,23 +58,26 @@ class Documents:
 
     def document(self, path: str | Path) -> OpenDocument | None:
         """The open document at `path` with the text it has or is about to have; None if the editor has none."""
-        real = Path(os.path.realpath(path))
-        document = self.client.open_documents().get(real)
-        accepted = self._accepted.get(real)
-        if document is None or accepted is None:
-            return document
-        before, text = accepted
-        if document != before:
-            del self._accepted[real]
-            return document
-        return OpenDocument(path=document.path, uri=document.uri, text=text, version=document.version)
+        document = self.client.open_documents().get(Path(os.path.realpath(path)))
+        return None if document is None else self._as_accepted(document)
 
     def unsaved(self) -> Iterator[OpenDocument]:
         """The open documents of the workspace whose text is not what the disk holds."""
-        for path in list(self.client.open_documents()):
-            document = self.document(path)
-            if document is not None and path.is_relative_to(self.root) and not _saved(document):
-                yield document
+        for path, document in self.client.open_documents().items():
+            current = self._as_accepted(document)
+            if path.is_relative_to(self.root) and not _saved(current):
+                yield current
+
+    def _as_accepted(self, document: OpenDocument) -> OpenDocument:
+        """`document`, with the text of an edit that the editor accepted and has not told of."""
+        accepted = self._accepted.get(document.path)
+        if accepted is None:
+            return document
+        before, text = accepted
+        if document != before:
+            del self._accepted[document.path]
+            return document
+        return evolve(document, text=text)
 
     def text_form(self, path: Path) -> TextForm | None:
         """The text at `path` as it is now; None for what is not text. Raises OSError, FileNotFoundError if absent."""
@@ -136,11 +139,10 @@ class Documents:
         listed = [entry for entry in await self._disk.list_dir(path) if entry.is_dir or entry.size is not None]
         entries = {entry.path: entry for entry in listed}
         real = Path(await self._disk.realpath(path))
-        for document_path in self.client.open_documents():
-            spelled = os.path.join(path, document_path.name)  # noqa: PTH118  # paths are strings in this protocol
-            document = self.document(document_path)
-            if document_path.parent == real and document is not None:
-                entries[spelled] = _entry(document, spelled)
+        for document in self.client.open_documents().values():
+            if document.path.parent == real:
+                spelled = os.path.join(path, document.path.name)  # noqa: PTH118  # paths are strings in this protocol
+                entries[spelled] = _entry(self._as_accepted(document), spelled)
         return [_presentable(entry) for entry in entries.values()]
 
     async def make_dir(self, path: str) -> None:

@@ -65,8 +65,6 @@ class Gate(AbstractCapability[Any]):
             return await handler(args)
         except ValidationError as error:
             raise ToolFailed(self._bound(_explained(tool_def, error))) from error
-        except ModelRetry as error:
-            raise ToolFailed(self._bound(error.message)) from error
 
     async def wrap_tool_execute(
         self,

@@ -40,14 +40,14 @@ def visible(text: str, limit: int = _TITLE_LIMIT) -> str:
     A name or command must not be able to move the cursor, hide a part of itself or forge a second line in the
     question a person answers.
     """
-    shown = "".join(character if character.isprintable() else _spelled(character) for character in text)
+    shown = text if text.isprintable() else "".join(map(_spelled, text))
     if len(shown) <= limit:
         return shown
     return f"{shown[:limit]}… ({len(shown) - limit} more characters)"
 
 
 def _spelled(character: str) -> str:
-    return character.encode("unicode_escape").decode("ascii")
+    return character if character.isprintable() else character.encode("unicode_escape").decode("ascii")
 
 
 def _title(tool_name: str, values: Mapping[str, Any]) -> str:

@@ -19,7 +19,7 @@ from typing import Final
 
 from attrs import frozen
 
-_MOST_OUTPUT_BYTES: Final = 8 * 1024 * 1024
+_MOST_OUTPUT_BYTES: Final = 1024 * 1024
 _MOST_ERROR_BYTES: Final = 4 * 1024
 _TIMEOUT_SECONDS: Final = 30.0
 _CHUNK_BYTES: Final = 64 * 1024

@@ -7,12 +7,12 @@ same program with the same arguments; what the disk says about their paths is dr
 from __future__ import annotations
 
 import asyncio
-import base64
-import json
+import os
+import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from attrs import frozen
 from pydantic_ai.exceptions import ModelRetry
@@ -25,20 +25,23 @@ from agent_ls.tools.ripgrep import RipgrepMissing, RipgrepResult, run_ripgrep
 
 _MOST_MATCHES: Final = 200
 _MOST_FILES: Final = 500
-_LINE_CHARACTERS: Final = 300
-_BEFORE_MATCH: Final = 100
+_FILES: Final = ("--files", "--null", "--sort", "path")
+_LINES: Final = (
+    *("--sort", "path", "--no-heading", "--with-filename", "--null", "--line-number", "--color", "never"),
+    *("--max-filesize", "20M", "--max-columns", "300", "--max-columns-preview"),
+)
+_RECORD: Final = re.compile(rb"([^\0]*)\0(\d+):([^\n]*)\n")
+_BINARY_NOTE: Final = re.compile(
+    rb"(?:[^\0\n]*: (?:WARNING: stopped searching binary file|binary file matches)[^\0\n]*\n)+"
+)
+"""What ripgrep writes after the matches of a file in which it then met a NUL byte."""
 _EXCLUDED: Final = tuple(
     argument for name in (*SEARCH_EXCLUSIONS, *PROTECTED_NAMES) for argument in ("--iglob", f"!{name}")
 )
 
 
-@frozen(order=True)
-class _Match:
-    """One matching line. Ordered by path component, then line."""
-
-    path: tuple[str, ...]
-    line: int
-    text: str
+_Line: TypeAlias = tuple[bytes, int, bytes]
+"""A matching line: the file's path as ripgrep writes it, the line's number, its text."""
 
 
 def search_toolset(environment: ToolEnvironment) -> FunctionToolset[Any]:
@@ -58,13 +61,14 @@ def search_toolset(environment: ToolEnvironment) -> FunctionToolset[Any]:
         Returns:
             Lines as path:line:text.
         """
-        arguments = ["--json", "--sort", "path", "--max-filesize", "20M", "--regexp", pattern]
-        if ignore_case:
-            arguments.append("--ignore-case")
-        found = await _Search(environment, path, include_glob).run(arguments)
-        matches = sorted(match for result in found for match in _matches(result))
-        lines = [f"{'/'.join(match.path)}:{match.line}:{match.text}" for match in matches[:_MOST_MATCHES]]
-        return _listed(lines, len(matches) - len(lines), found)
+        case = ["--ignore-case"] if ignore_case else []
+        found = await _Search(environment, path, include_glob).run([*_LINES, *case, "--regexp", pattern])
+        matches = sorted((line for each in found for line in _lines(each)), key=lambda line: line[0].split(b"/"))
+        shown = [
+            f"{_spelled(name)}:{number}:{text.decode('utf-8', 'replace')}"
+            for name, number, text in matches[:_MOST_MATCHES]
+        ]
+        return _listed(shown, len(matches) - len(shown), found)
 
     async def find_files(pattern: str, path: str = ".") -> str:
         """Find files by name. Knows the editor's unsaved files; obeys .gitignore.
@@ -76,10 +80,10 @@ def search_toolset(environment: ToolEnvironment) -> FunctionToolset[Any]:
         Returns:
             One path per line.
         """
-        found = await _Search(environment, path, pattern).run(["--files", "--null", "--sort", "path"])
-        paths = sorted({name for result in found for name in _names(result)})
-        lines = ["/".join(name) for name in paths[:_MOST_FILES]]
-        return _listed(lines, len(paths) - len(lines), found)
+        found = await _Search(environment, path, pattern).run(_FILES)
+        names = sorted((name for each in found for name in _names(each)), key=lambda name: name.split(b"/"))
+        shown = [_spelled(name) for name in names[:_MOST_FILES]]
+        return _listed(shown, len(names) - len(shown), found)
 
     return FunctionToolset([search_files, find_files], id="agent_ls_search")
 
@@ -89,7 +93,7 @@ class _Found:
     """What one run of ripgrep said, without the paths that the editor knows better."""
 
     result: RipgrepResult
-    not_these: frozenset[tuple[str, ...]]
+    not_these: frozenset[bytes]
 
 
 @frozen
@@ -114,7 +118,7 @@ class _Search:
         if not place.path.exists() and not unsaved:
             raise ModelRetry(f"There is nothing at {self.path!r}.")
         target = str(place.path.relative_to(root))
-        known = frozenset(_spelled(path.parts) for path in unsaved)
+        known = frozenset(os.fsencode(path) for path in unsaved)
         found = []
         with tempfile.TemporaryDirectory(prefix="agent-ls-") as temporary:
             chosen = [*_EXCLUDED, *_choosing(self.glob, Path(temporary, "ignore"))]
@@ -160,51 +164,24 @@ def _choosing(glob: str | None, ignore_file: Path) -> list[str]:
     return ["--hidden", "--ignore-file", str(ignore_file)] if names_hidden else ["--ignore-file", str(ignore_file)]
 
 
-def _matches(found: _Found) -> Iterator[_Match]:
-    for line in found.result.output.split(b"\n"):
-        try:
-            record = json.loads(line)
-        except ValueError:  # the last line of an output that was cut
-            continue
-        if record["type"] != "match":
-            continue
-        data = record["data"]
-        path = _spelled(_parts(_bytes(data["path"])))
+def _lines(found: _Found) -> Iterator[_Line]:
+    for written, number, text in _RECORD.findall(found.result.output):
+        path = (_BINARY_NOTE.sub(b"", written, count=1) if b"\n" in written else written).removeprefix(b"./")
         if path not in found.not_these:
-            start = data["submatches"][0]["start"] if data["submatches"] else 0
-            yield _Match(path, data["line_number"] or 0, _excerpt(_bytes(data["lines"]), start))
+            yield path, int(number), text.rstrip(b"\r")
 
 
-def _names(found: _Found) -> Iterator[tuple[str, ...]]:
-    *names, _ = found.result.output.split(b"\0")
-    for name in names:
-        path = _spelled(_parts(name))
+def _names(found: _Found) -> Iterator[bytes]:
+    # What stands after the last NUL is nothing, or a name that was cut.
+    for written in found.result.output.split(b"\0")[:-1]:
+        path = written.removeprefix(b"./")
         if path not in found.not_these:
             yield path
 
 
-def _bytes(value: Mapping[str, str]) -> bytes:
-    """ripgrep gives text as text, and as base64 what is not UTF-8."""
-    return base64.b64decode(value["bytes"]) if "bytes" in value else value["text"].encode()
-
-
-def _parts(path: bytes) -> tuple[str, ...]:
-    return Path(path.decode("utf-8", "surrogateescape")).parts
-
-
-def _spelled(parts: tuple[str, ...]) -> tuple[str, ...]:
-    """Names on one line each: a file's name must not forge a result."""
-    return tuple(visible(part) for part in parts)
-
-
-def _excerpt(line: bytes, match_start: int) -> str:
-    """The line without its end, or the part around the match if it is long."""
-    text = line.rstrip(b"\r\n")
-    if len(text) <= _LINE_CHARACTERS:
-        return text.decode("utf-8", "replace")
-    start = max(0, match_start - _BEFORE_MATCH)
-    shown = text[start : start + _LINE_CHARACTERS].decode("utf-8", "replace")
-    return f"{'…' if start else ''}{shown}{'…' if start + _LINE_CHARACTERS < len(text) else ''}"
+def _spelled(path: bytes) -> str:
+    """A name on one line: it must not forge a result."""
+    return visible(os.fsdecode(path))
 
 
 def _listed(lines: list[str], left: int, found: Sequence[_Found]) -> str:

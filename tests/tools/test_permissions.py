@@ -181,6 +181,18 @@ async def test_secrets_and_writes_outside_are_never_allowed_for_good(bench: Benc
         assert "allow_workspace" not in [option.option_id for option in question.options]
 
 
+async def test_an_option_that_was_not_offered_is_a_no(bench: Bench) -> None:
+    (bench.workspace / ".env").write_text("A=1\n")
+    bench.client.answers = [choose("allow_workspace")]
+    assert (await bench.call("read_file", path=".env")).outcome == "failed"
+
+
+async def test_a_failure_is_told_in_its_own_words(bench: Bench) -> None:
+    assert (await bench.call("recall")).content == "Give either query or id."
+    missing = await bench.call("edit_file", path="a.py", old_text="a", new_text="b")
+    assert missing.content == "a.py was not changed: there is no such file: use write_file to make it."
+
+
 async def test_one_answer_settles_the_questions_that_wait_behind_it(bench: Bench) -> None:
     bench.client.answers = [choose("allow_session")]
     results = await bench.calls([("read_file", {"path": "/etc/hostname"}), ("read_file", {"path": "/etc/hostname"})])

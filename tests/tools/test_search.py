@@ -85,21 +85,36 @@ async def test_a_directory_and_a_single_file_can_be_searched(tree: Bench) -> Non
     assert await found(tree, "search_files", pattern="ALPHA", path="a.py", ignore_case=True) == ["a.py:1:alpha"]
 
 
-async def test_many_matches_are_counted_and_long_lines_cut_around_the_match(bench: Bench) -> None:
+async def test_many_matches_are_counted(bench: Bench) -> None:
     (bench.workspace / "many.txt").write_text("needle\n" * 250)
     lines = await found(bench, "search_files", pattern="needle")
     assert len(lines) == 201
     assert lines[-1].startswith("[50 more not shown")
-    (bench.workspace / "many.txt").write_text("x" * 100_000 + "needle" + "y" * 100_000)
-    [line] = await found(bench, "search_files", pattern="needle")
-    assert "needle" in line
-    assert len(line) < 400
 
 
-async def test_a_huge_line_does_not_fill_the_memory(bench: Bench) -> None:
-    (bench.workspace / "one_line.txt").write_text("needle " * 2_000_000)
+async def test_a_huge_line_is_cut_and_hides_no_other_file(bench: Bench) -> None:
+    (bench.workspace / "a.min.js").write_text("needle " * 2_000_000)
+    (bench.workspace / "b.txt").write_text("needle\n")
+    huge, other = await found(bench, "search_files", pattern="needle")
+    assert huge.startswith("a.min.js:1:needle needle")
+    assert len(huge) < 500
+    assert other == "b.txt:1:needle"
+
+
+async def test_more_output_than_anybody_reads_is_cut_short(bench: Bench) -> None:
+    for number in range(30):
+        (bench.workspace / f"{number:02}.txt").write_text("needle in a line of some length\n" * 5_000)
     lines = await found(bench, "search_files", pattern="needle")
-    assert any("cut short" in line for line in lines)
+    assert lines[0].startswith("00.txt:1:")
+    assert "cut short" in lines[-1]
+
+
+async def test_a_file_that_turns_out_binary_spoils_no_other_result(bench: Bench) -> None:
+    (bench.workspace / "a.bin").write_bytes(b"needle one\n" + b"x" * 100_000 + b"\n\0\0")
+    (bench.workspace / "b.txt").write_text("needle two\n")
+    lines = await found(bench, "search_files", pattern="needle")
+    assert lines[-1] == "b.txt:1:needle two"
+    assert all(line.startswith(("a.bin:1:needle one", "b.txt:1:")) for line in lines)
 
 
 async def test_a_pattern_made_to_take_for_ever_does_not(bench: Bench) -> None:
