@@ -6,11 +6,16 @@ from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 if TYPE_CHECKING:
     # Not at run time: most tests need neither, and importing them takes seconds.
     from agent_ls.models import ResolvedModel
     from tests.simulator import Simulator
+
+# A deadline is a timed assertion: on a busy machine it fails without a fault.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 SimulatedModel = Callable[..., "ResolvedModel"]
 

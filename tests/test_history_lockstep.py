@@ -226,4 +226,4 @@ class Lockstep(RuleBasedStateMachine):
 
 
 TestLockstep = Lockstep.TestCase
-TestLockstep.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
+TestLockstep.settings = settings(max_examples=60, stateful_step_count=25)

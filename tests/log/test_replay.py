@@ -107,7 +107,7 @@ def replay_both(content: bytes, *then: UndoEntry) -> Replayed:
         return backward
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(log_lines(), st.data())
 def test_reading_from_the_end_tells_the_same_as_from_the_start(lines: list[bytes], data: st.DataObject) -> None:
     content = b"".join(lines)
@@ -119,7 +119,7 @@ def test_reading_from_the_end_tells_the_same_as_from_the_start(lines: list[bytes
     replay_both(content, *undone)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(log_lines(), st.data())
 def test_corrupt_bytes_tell_the_same_from_both_ends(lines: list[bytes], data: st.DataObject) -> None:
     content = bytearray(b"".join(lines))
@@ -223,9 +223,11 @@ def test_originals_are_everything_ever_said(tmp_path: Path) -> None:
     ]
 
 
-def test_a_resume_reads_no_more_than_what_is_live(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("then", [[], [undo("c3")], [checkpoint("c4", 8, {}), undo("c4"), undo("c3")]])
+def test_a_resume_reads_no_more_than_what_is_live(tmp_path: Path, then: list[bytes]) -> None:
     path = tmp_path / "log.jsonl"
-    path.write_bytes(HEADER + b"unreadable\n" * 3_000 + b"".join(TWICE[5:]))
-    # Every line that is read and is no entry gives a warning: those before the checkpoint are not read.
+    undone = [checkpoint("c3", 7, {})] if then else []
+    path.write_bytes(HEADER + b"unreadable\n" * 3_000 + b"".join([*TWICE[5:], *undone, *then]))
+    # Every line that is read and is no entry gives a warning: those before the checkpoint in force are not read.
     assert replay(path).warnings == ()
     assert len(replay_forwards(path).warnings) == 3_000
