@@ -70,6 +70,11 @@ def test_fault_46_the_oldest_dated_line_goes_not_the_newest() -> None:
     assert fitted.file.lines == ("# Notes", "- 2026-12-03: new", "- by hand")
 
 
+def test_a_person_s_lines_go_last_and_from_the_end() -> None:
+    fitted = MemoryFile(["# Rules", "- use tabs", "- 2026-01-01: old", "- run make"]).fit(Caps(2, 1000))
+    assert fitted.file.lines == ("# Rules", "- use tabs")
+
+
 @pytest.mark.parametrize(
     ("line", "is_bullet"),
     [

@@ -60,6 +60,7 @@ def test_an_empty_variable_is_not_set() -> None:
 def test_null_from_an_editor_leaves_the_earlier_source() -> None:
     effective = resolve(environ={"AGENT_LS_MODEL": "openai:gpt-5"}, configuration={"model": None})
     assert effective.settings.model == "openai:gpt-5"
+    assert not effective.messages
 
 
 def test_a_bad_value_is_refused_with_name_value_rule_and_source_and_the_others_count() -> None:
