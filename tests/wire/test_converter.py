@@ -18,7 +18,8 @@ JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambd
 
 
 def values(cls: type[Any]) -> st.SearchStrategy[Any]:
-    st.register_type_strategy(Tokens, st.builds(Tokens, st.integers(0, 10**9), st.sampled_from(["measured", "estimated"])))
+    tokens = st.builds(Tokens, st.integers(0, 10**9), st.sampled_from(["measured", "estimated"]))
+    st.register_type_strategy(Tokens, tokens)
     hints = {field.name: field.type for field in attrs.fields(attrs.resolve_types(cls))}
     return st.builds(
         cls,

@@ -1,3 +1,4 @@
+import contextlib
 import io
 
 import pytest
@@ -43,7 +44,9 @@ def test_a_message_above_the_cap_is_skipped() -> None:
     assert frames(stream) == [TooLarge(5000), Body(b"{}")]
 
 
-@pytest.mark.parametrize("data", [b"", b"Content-Length: 10\r\n\r\nabc", b"Content-Len", b"Content-Length: 5000\r\n\r\nx"])
+@pytest.mark.parametrize(
+    "data", [b"", b"Content-Length: 10\r\n\r\nabc", b"Content-Len", b"Content-Length: 5000\r\n\r\nx"]
+)
 def test_a_message_cut_off_by_the_end_is_dropped(data: bytes) -> None:
     assert frames(data) == []
 
@@ -66,7 +69,5 @@ def test_what_is_no_header_is_fatal(data: bytes) -> None:
 
 @given(st.binary(max_size=300))
 def test_any_bytes_end_in_frames_or_in_broken_framing(data: bytes) -> None:
-    try:
-        frames(data)
-    except BrokenFraming as error:
-        assert str(error)
+    with contextlib.suppress(BrokenFraming):
+        assert all(isinstance(frame, Body | TooLarge) for frame in frames(data))
