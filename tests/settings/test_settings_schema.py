@@ -126,6 +126,17 @@ def test_the_table_in_the_docs_is_the_schema_s() -> None:
     assert markdown_table() in page
 
 
+def test_the_vs_code_extension_contributes_exactly_these_settings() -> None:
+    package = json.loads((Path(__file__).parents[2] / "editors" / "vscode" / "package.json").read_text("utf-8"))
+    contributed = {
+        name: {key: value for key, value in schema.items() if key != "order"}
+        for section in package["contributes"]["configuration"]
+        for name, schema in section["properties"].items()
+    }
+    own = {"agentLs.serverPath"}  # of the extension itself
+    assert {name: schema for name, schema in contributed.items() if name not in own} == json_schema()
+
+
 def test_settings_do_not_import_pydantic_ai() -> None:
     check = "import sys, agent_ls.settings; sys.exit('pydantic_ai' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0
