@@ -1,0 +1,62 @@
+import { tokensText } from "../src/shared/numbers";
+import type { Trigger } from "../src/shared/protocol";
+import { element, icon, linkButton } from "./elements";
+import { renderMarkdown } from "./markdown";
+import type { Send } from "./page";
+import type { CompactionItem } from "./transcript";
+
+const WHY: Record<Trigger, string> = {
+  turnEnd: "after the turn",
+  guard: "before a request that would not have fitted",
+  overflow: "after the model refused a request as too long",
+  manual: "by hand",
+};
+
+/** What one line says of a compaction. */
+export function compactionText(item: CompactionItem): string {
+  const what = item.tier === "full" ? "Compacted" : "Trimmed old tool results";
+  switch (item.status) {
+    case "started":
+      return item.tier === "full" ? "Compacting…" : "Trimming old tool results…";
+    case "cancelled":
+      return "Compaction cancelled; nothing changed.";
+    case "failed":
+      return `Compaction failed${item.reason ? `: ${item.reason}` : "."}`;
+    case "completed": {
+      const numbers =
+        item.before && item.after ? `: ${tokensText(item.before)} → ${tokensText(item.after)} tokens` : "";
+      return `${what}${numbers}${item.undone ? " (undone)" : ""}`;
+    }
+  }
+}
+
+/** A compaction as a line across the conversation, with its summary and the way back. */
+export class CompactionView {
+  readonly element = element("article", { class: "compaction", tabindex: "-1" });
+
+  constructor(private readonly send: Send) {}
+
+  update(item: CompactionItem): void {
+    const text = compactionText(item);
+    const done = item.status === "completed" && item.tier === "full";
+    const line = element(
+      "div",
+      { class: "compaction-line", title: WHY[item.trigger] },
+      icon(item.status === "started" ? "loading codicon-modifier-spin" : item.status === "failed" ? "warning" : "fold"),
+      element("span", {}, text),
+      done &&
+        !item.undone &&
+        linkButton("Undo", () => this.send({ type: "command", command: "agentLs.undoCompaction" })),
+    );
+    this.element.setAttribute("aria-label", `${text} ${WHY[item.trigger]}`);
+    this.element.dataset.status = item.status;
+    this.element.replaceChildren(line);
+    if (item.summary !== undefined) this.element.append(summaryView(item.summary));
+  }
+}
+
+function summaryView(summary: string): HTMLElement {
+  const content = element("div", { class: "markdown" });
+  content.innerHTML = renderMarkdown(summary);
+  return element("details", { class: "summary" }, element("summary", {}, "Summary"), content);
+}
