@@ -87,6 +87,13 @@ def test_only_a_regular_file_is_opened(path: Path, make: str) -> None:
         SessionLog.open(path)
 
 
+def test_a_new_log_is_not_written_through_a_symlink(path: Path) -> None:
+    path.symlink_to(path.with_name("elsewhere"))
+    with pytest.raises(LogUnwritable):
+        SessionLog.create(path)
+    assert not path.with_name("elsewhere").exists()
+
+
 # --- torn tails ------------------------------------------------------------------------------------------------------
 
 
