@@ -1,0 +1,101 @@
+"""When a tier fires, and when it must not (CASCADE §3, §9, §11, §13). Pure decisions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Final, Literal
+
+from attrs import define, field
+from pydantic_ai.messages import ModelMessage, ModelRequest
+
+from agent_ls.compaction.boundary import Boundary, cut_before, newest_round, split_tail
+from agent_ls.compaction.estimate import Estimator
+from agent_ls.compaction.occupancy import Levels
+from agent_ls.compaction.summary import is_summary, own_parts
+from agent_ls.protocol import Tier
+
+MUST_SHRINK: Final = Fraction(90, 100)
+_FAILURES_BEFORE_PAUSE: Final = 3
+_GROWTH_AFTER_PAUSE: Final = Fraction(10, 100)
+
+
+def tier_at_turn_end(occupancy: int, levels: Levels) -> Tier | None:
+    """The tier that fires at the end of a turn; none for an unknown occupancy (0)."""
+    if occupancy <= 0:
+        return None
+    if occupancy >= levels.full:
+        return "full"
+    return "micro" if occupancy >= levels.micro else None
+
+
+def is_quiet(freed: int, window: int, min_reclaim_fraction: float) -> bool:
+    """Whether an automatic pass would free too little to break the prompt cache for (CASCADE §13)."""
+    return freed < window * min_reclaim_fraction
+
+
+def shrinks(before: int, after: int) -> bool:
+    """Whether a compaction is worth writing: both are estimates of the history without the fixed part."""
+    return after <= before * MUST_SHRINK
+
+
+def full_boundary(messages: Sequence[ModelMessage], keep: int, estimator: Estimator) -> Boundary:
+    """Where a full compaction cuts: the tail keeps whatever the model has not answered yet."""
+    boundary = split_tail(messages, keep, estimator)
+    unanswered = newest_round(messages)
+    return boundary if boundary.index <= unanswered else cut_before(messages, unanswered)
+
+
+def has_something_to_summarize(messages: Sequence[ModelMessage], boundary: Boundary, turn_start: int | None) -> bool:
+    """Whether what is before the boundary is more than the previous summary and the running turn's own prompt."""
+    for index, message in enumerate(messages[: boundary.index]):
+        if index == turn_start and not is_summary(message):
+            continue
+        if not is_summary(message):
+            return True
+        if index != turn_start and own_parts(message):
+            return True
+    return False
+
+
+BreakerState = Literal["closed", "open"]
+
+
+@define
+class Breaker:
+    """Stops automatic full compaction after three failures in a row (CASCADE §11)."""
+
+    failures: int = field(init=False, default=0)
+    _size_at_pause: int = field(init=False, default=0)
+
+    def state(self, size: int, window: int) -> BreakerState:
+        """`open` while paused: until the history has grown by 10 % of the window, in tokens."""
+        if self.failures < _FAILURES_BEFORE_PAUSE:
+            return "closed"
+        if size >= self._size_at_pause + math.ceil(window * _GROWTH_AFTER_PAUSE):
+            self.failures = _FAILURES_BEFORE_PAUSE - 1
+            return "closed"
+        return "open"
+
+    def failed(self, size: int) -> None:
+        """An automatic compaction failed at this size of the history, in tokens."""
+        self.failures += 1
+        self._size_at_pause = size
+
+    def rejected(self, size: int) -> None:
+        """One saved too little: trying again on the same history would save as little (FAULTS 4)."""
+        self.failures = _FAILURES_BEFORE_PAUSE
+        self._size_at_pause = size
+
+    def reset(self) -> None:
+        """One succeeded, or a person ran it."""
+        self.failures = 0
+
+
+def prompt_parts(messages: Sequence[ModelMessage], turn_start: int | None, boundary: Boundary) -> Sequence[object]:
+    """The parts of the running turn's prompt, if it lies before the boundary (CASCADE §9)."""
+    if turn_start is None or turn_start >= boundary.index:
+        return ()
+    message = messages[turn_start]
+    return own_parts(message) if isinstance(message, ModelRequest) else ()
