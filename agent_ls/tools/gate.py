@@ -21,7 +21,7 @@ from pydantic_ai.models import Model
 from pydantic_ai.tools import ToolDefinition
 
 from agent_ls.errors import AgentError
-from agent_ls.protocol import ToolCall, ToolCallDiff, ToolCallLocation, ToolCallUpdate
+from agent_ls.protocol import TextContent, ToolCall, ToolCallDiff, ToolCallLocation, ToolCallText, ToolCallUpdate
 from agent_ls.tools.changes import Impossible, Proposal, propose
 from agent_ls.tools.environment import ToolEnvironment
 from agent_ls.tools.output import Bounds
@@ -131,6 +131,10 @@ class Gate(AbstractCapability[Any]):
     async def _permit(
         self, action: Action, call: ToolCallPart, arguments: Mapping[str, Any], diff: ToolCallDiff | None = None
     ) -> None:
+        # A title may be cut, so a command is also shown as it is: what is approved is what runs.
+        command = ToolCallText(TextContent(action.command)) if isinstance(action, Run) else None
+        content = [each for each in (diff, command) if each is not None]
+
         def shown() -> ToolCall:
             title, kind, _ = describe_call(call.tool_name, arguments)
             return ToolCall(
@@ -140,7 +144,7 @@ class Gate(AbstractCapability[Any]):
                 status="pending",
                 raw_input=call.args_as_dict(),
                 locations=[] if isinstance(action, Run) else [ToolCallLocation(str(action.place.path))],
-                content=None if diff is None else [diff],
+                content=content or None,
             )
 
         verdict = await self._environment.permissions.permit(action, shown)

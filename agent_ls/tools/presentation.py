@@ -8,7 +8,8 @@ from typing import Any, Final
 from agent_ls.protocol import ToolCallLocation, ToolKind
 
 _TITLE_LIMIT: Final = 300
-"""Characters of a title. Commands are cut with the number of characters left out, so nothing hides unannounced."""
+_COMMAND_LIMIT: Final = 2_000
+"""Characters of a title. What is cut is counted in it, so nothing hides unannounced."""
 
 _KINDS: Final[Mapping[str, ToolKind]] = {
     "read_file": "read",
@@ -34,6 +35,11 @@ def describe_call(tool_name: str, arguments: Any) -> tuple[str, ToolKind, list[T
     return _title(tool_name, values), _KINDS.get(tool_name, "other"), locations
 
 
+def changes_something(tool_name: str) -> bool:
+    """Whether a call may change files or run something, so that it is on disk before it starts (DESIGN §4)."""
+    return _KINDS.get(tool_name, "other") not in ("read", "search", "think")
+
+
 def visible(text: str, limit: int = _TITLE_LIMIT) -> str:
     """`text` on one line with every control, format and lone-surrogate character spelled out.
 
@@ -51,9 +57,9 @@ def _spelled(character: str) -> str:
 
 
 def _title(tool_name: str, values: Mapping[str, Any]) -> str:
-    def value(name: str, otherwise: str = "?") -> str:
+    def value(name: str, otherwise: str = "?", limit: int = _TITLE_LIMIT) -> str:
         given = values.get(name)
-        return visible(given) if isinstance(given, str) and given else otherwise
+        return visible(given, limit) if isinstance(given, str) and given else otherwise
 
     match tool_name:
         case "read_file":
@@ -69,7 +75,7 @@ def _title(tool_name: str, values: Mapping[str, Any]) -> str:
         case "find_files":
             return f"Find {value('pattern')} in {value('path', '.')}"
         case "run_command":
-            return f"Run {value('command')}"
+            return f"Run {value('command', limit=_COMMAND_LIMIT)}"
         case "update_plan":
             return "Update the plan"
         case "recall":

@@ -32,6 +32,7 @@ _SECRET_NAME: Final = re.compile(
 _HARMLESS_NAMES: Final = frozenset({"SSH_AUTH_SOCK", "XAUTHORITY"})
 _SHORTEST_SECRET: Final = 8
 _PR_SET_DUMPABLE: Final = 4
+_OWNER: Final = re.compile(r"(?P<namespace>[^/]*)/(?P<server>\d+):")
 
 
 def command_environment(environment: Mapping[str, str]) -> dict[str, str]:
@@ -92,18 +93,41 @@ class ChildProcesses:
     def running(self, mark: Mapping[str, str] | None = None) -> Iterator[int]:
         """The ids of the processes of the session, or of the command with `mark`, that run now."""
         wanted = f"{mark[_MARK]}\0" if mark is not None else self._session_mark
-        needle = f"\0{_MARK}={wanted}".encode()
-        try:
-            names = os.listdir(_PROC)  # noqa: PTH208  # names are what is needed, thousands of them
-        except OSError:
-            return
-        for name in names:
-            if name.isdigit() and int(name) != os.getpid() and needle in _environment_of(name):
-                yield int(name)
+        return (process for process, mark in _marked() if f"{mark}\0".startswith(wanted))
 
     @property
     def _session_mark(self) -> str:
-        return f"{os.getpid()}:{self.session_id}:"
+        return f"{_pid_namespace()}/{os.getpid()}:{self.session_id}:"
+
+
+def end_orphans() -> int:
+    """SIGKILL what the commands of servers that are gone have left behind (a server that was killed itself).
+
+    How many there were. Call it when a session begins; another server's children are left alone.
+    """
+    here = _pid_namespace()
+    ended = 0
+    for process, mark in _marked():
+        owner = _OWNER.match(mark)
+        if owner is not None and owner["namespace"] == here and not (_PROC / owner["server"]).exists():
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(process, signal.SIGKILL)
+                ended += 1
+    return ended
+
+
+def _marked() -> Iterator[tuple[int, str]]:
+    """Every process of any session of any server, with its mark."""
+    start = f"\0{_MARK}=".encode()
+    try:
+        names = os.listdir(_PROC)  # noqa: PTH208  # names are what is needed, thousands of them
+    except OSError:
+        return
+    for name in names:
+        if name.isdigit() and int(name) != os.getpid():
+            _, found, rest = _environment_of(name).partition(start)
+            if found:
+                yield int(name), rest.partition(b"\0")[0].decode("utf-8", "replace")
 
 
 def _environment_of(process: str) -> bytes:
@@ -111,3 +135,11 @@ def _environment_of(process: str) -> bytes:
         return b"\0" + (_PROC / process / "environ").read_bytes()
     except OSError:  # gone meanwhile, or another user's
         return b""
+
+
+def _pid_namespace() -> str:
+    """What tells the process ids of this container from those of another."""
+    try:
+        return os.readlink("/proc/self/ns/pid")  # noqa: PTH115  # no file has this name
+    except OSError:
+        return ""

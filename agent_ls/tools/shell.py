@@ -19,6 +19,7 @@ from pydantic_ai_harness.shell import ShellToolset
 
 from agent_ls.tools.environment import ToolEnvironment
 from agent_ls.tools.processes import ChildProcesses, command_environment, hide_own_environment
+from agent_ls.tools.terminal_text import as_shown
 
 _MOST_CHARACTERS = 10 * 1024 * 1024
 """The harness must not cut: it keeps the tail only. `LongOutputs` cuts."""
@@ -80,9 +81,10 @@ class CommandToolset(WrapperToolset[Any]):
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
     ) -> Any:
-        """As the wrapped toolset, never longer than the setting says."""
+        """As the wrapped toolset, never longer than the setting says, and with the output as a terminal shows it."""
         longest = float(self.longest_seconds())
         asked = tool_args.get("timeout_seconds")
         seconds = longest if asked is None or asked <= 0 else min(float(asked), longest)
         arguments = tool_args | {"timeout_seconds": seconds}
-        return await super().call_tool(name, arguments, replace(ctx, workspace=self.workspace), tool)
+        result = await super().call_tool(name, arguments, replace(ctx, workspace=self.workspace), tool)
+        return as_shown(result) if isinstance(result, str) else result

@@ -37,7 +37,7 @@ def test_a_location_has_a_line_that_counts_from_one() -> None:
 
 
 def test_a_long_command_says_how_much_is_not_shown() -> None:
-    title, _, _ = describe_call("run_command", {"command": "echo " + "x" * 1_000 + "; rm -rf ~"})
+    title, _, _ = describe_call("run_command", {"command": "echo " + "x" * 3_000 + "; rm -rf ~"})
     assert title.endswith("more characters)")
 
 

@@ -2,11 +2,14 @@
 
 import asyncio
 import os
+import signal
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from agent_ls.tools.processes import command_environment
+from agent_ls.protocol import TextContent, ToolCallText
+from agent_ls.tools.processes import command_environment, end_orphans
 from tests.fake_client import choose
 from tests.tools.conftest import Bench
 
@@ -143,3 +146,39 @@ async def test_the_question_shows_the_whole_command_on_one_line(bench: Bench) ->
 async def test_no_file_is_left_in_the_workspace(shell: Bench) -> None:
     await shell.call("run_command", command="true")
     assert os.listdir(shell.workspace) == []  # noqa: PTH208  # names only
+
+
+def test_fault_50_what_a_killed_server_left_behind_is_ended_and_nothing_else() -> None:
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    namespace = os.readlink("/proc/self/ns/pid")  # noqa: PTH115  # no file has this name
+
+    def child_of(server: int) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            ["sleep", "95"], env={"AGENT_LS_CHILD_OF": f"{namespace}/{server}:session:1"}, start_new_session=True
+        )
+
+    orphan, other = child_of(gone.pid), child_of(os.getpid())
+    try:
+        # The mark is there only when the child has become `sleep`.
+        while end_orphans() == 0:
+            assert orphan.poll() is None
+        assert orphan.wait() == -signal.SIGKILL
+        assert other.poll() is None
+    finally:
+        orphan.kill()
+        other.kill()
+        other.wait()
+
+
+async def test_the_output_is_what_a_terminal_shows(shell: Bench) -> None:
+    result = await shell.call("run_command", command=r"printf '10%%\r100%%\n\033[31mred\033[0m\n'")
+    assert result.content == "[stdout]\n100%\nred\n"
+
+
+async def test_the_question_holds_the_command_as_it_is(bench: Bench) -> None:
+    command = "cat <<'E'\n" + "x" * 3_000 + "\nE\nrm -rf build"
+    await bench.call("run_command", command=command)
+    [question] = bench.client.questions
+    assert question.tool_call.content == [ToolCallText(TextContent(command))]
+    assert question.tool_call.title.endswith("more characters)")
