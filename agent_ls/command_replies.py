@@ -5,41 +5,40 @@ from __future__ import annotations
 from typing import assert_never
 
 from agent_ls.memory.by_hand import NotRemembered
-from agent_ls.protocol import ContextResult, PromptResult
+from agent_ls.protocol import ContextResult, PromptResult, SessionId
 from agent_ls.session import Session
 from agent_ls.slash_commands import SlashCommand, UnknownCommand, listing, unknown_command_text
 from agent_ls.workspace_folder import LATEST, WorkspaceFolder
-from agent_ls.protocol import SessionId
 
 
 async def run_command(
     command: SlashCommand | UnknownCommand, prompt: str, folder: WorkspaceFolder, session: Session
 ) -> PromptResult:
     """Run it in `session`. `/new` and `/resume` answer for the session that is active afterwards."""
-    match command:
-        case UnknownCommand(word=word):
-            return session.reply(prompt, unknown_command_text(word))
-        case SlashCommand(name="help"):
+    if isinstance(command, UnknownCommand):
+        return session.reply(prompt, unknown_command_text(command.word))
+    match command.name:
+        case "help":
             return session.reply(prompt, listing())
-        case SlashCommand(name="compact", argument=focus):
-            return session.reply(prompt, (await session.compact(focus or None)).message)
-        case SlashCommand(name="undo"):
+        case "compact":
+            return session.reply(prompt, (await session.compact(command.argument or None)).message)
+        case "undo":
             return session.reply(prompt, (await session.undo_compaction()).message)
-        case SlashCommand(name="context"):
+        case "context":
             return session.reply(prompt, _context_text(session.context()))
-        case SlashCommand(name="new"):
+        case "new":
             new = await folder.new()
             return new.reply(prompt, "A new session.")
-        case SlashCommand(name="resume", argument=session_id):
-            resumed = await folder.resume(SessionId(session_id) if session_id else LATEST)
+        case "resume":
+            resumed = await folder.resume(SessionId(command.argument) if command.argument else LATEST)
             return resumed.reply(prompt, f"Resumed session {resumed.session_id}.")
-        case SlashCommand(name="remember", argument=text):
+        case "remember":
             try:
-                return session.reply(prompt, f"Added to MEMORY.md: `{await folder.remember(text)}`")
+                return session.reply(prompt, f"Added to MEMORY.md: `{await folder.remember(command.argument)}`")
             except (NotRemembered, OSError) as error:
                 return session.reply(prompt, str(error))
         case _:
-            assert_never(command)
+            assert_never(command.name)
 
 
 def _context_text(context: ContextResult) -> str:

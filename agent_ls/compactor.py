@@ -137,7 +137,7 @@ class Compactor:
         return turn_start
 
     async def after_overflow(self, turn_start: int, overflow: ContextOverflow) -> int | None:
-        """The provider refused the request as too long (§10): the new index of the prompt, None if nothing got smaller."""
+        """The provider refused the request as too long (§10): the prompt's new index, None if nothing got smaller."""
         before = self.measure.estimator.messages(self.history.messages)
         self._learn_window(overflow)
         self._micro("overflow", quiet=False)
@@ -426,7 +426,11 @@ def _record_in(message: ModelMessage) -> str:
         return ""
     text = str(message.parts[0].content)  # type: ignore[union-attr]  # a summary's first part is a UserPromptPart
     start = text.find("# Conversation summary")
-    ends = [end for title in ("\n\n# What the user said", "\n\n# Files ", "\n\n# Commands run") if (end := text.find(title)) > 0]
+    ends = [
+        end
+        for title in ("\n\n# What the user said", "\n\n# Files ", "\n\n# Commands run")
+        if (end := text.find(title)) > 0
+    ]
     return text[start : min(ends, default=len(text))] if start >= 0 else ""
 
 
@@ -443,7 +447,7 @@ class _AskWithRetries:
             try:
                 settings = ModelSettings(max_tokens=max_output)
                 response = await model_request(self.model.model, messages, model_settings=settings)
-            except Exception as error:  # noqa: BLE001  # whatever a provider or its SDK raises is classified here
+            except Exception as error:  # whatever a provider or its SDK raises is classified here
                 match classify(error):
                     case Transient(error=transient):
                         if (delay := next(delays, None)) is None:

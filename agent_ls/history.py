@@ -122,7 +122,7 @@ class History:
         except OSError as error:
             journal.close()
             raise unreadable(path, error) from error
-        history = cls(replayed.header or header_from_name(path), journal)
+        history = cls(_header(path, replayed), journal)
         journal.length = replayed.length
         history._adopt(replayed)
         if replayed.length == 0:
@@ -175,6 +175,11 @@ class History:
     def totals(self) -> Totals:
         """The session's sums so far."""
         return self._totals
+
+    @property
+    def anything_elided(self) -> bool:
+        """Whether a live message is blanked."""
+        return any(each.elided for each in self._live)
 
     @property
     def write_back_pending(self) -> bool:
@@ -383,6 +388,12 @@ class History:
         if isinstance(message, Unreadable):
             raise LogUnwritable(f"A message cannot be read from the session log: {message.reason} ({self.path})")
         return message
+
+
+def _header(path: Path, replayed: Replayed) -> Header:
+    """The log's header. Its name decides whose log it is: a copied file is a session of its own."""
+    by_name = header_from_name(path)
+    return by_name if replayed.header is None else evolve(replayed.header, session_id=by_name.session_id)
 
 
 def _without_instructions(message: ModelMessage) -> ModelMessage:

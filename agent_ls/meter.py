@@ -14,8 +14,8 @@ from agent_ls.compaction.context import advice, breakdown
 from agent_ls.compaction.gauge import GaugeFacts, context_gauge
 from agent_ls.compaction.summary import is_summary
 from agent_ls.compactor import Compactor
+from agent_ls.log.entries import now
 from agent_ls.memory.instructions import Instructions
-from agent_ls.models import ResolvedModel
 from agent_ls.protocol import (
     CompactionEvent,
     ContextCategoryId,
@@ -26,18 +26,17 @@ from agent_ls.protocol import (
     SessionState,
 )
 from agent_ls.tokens import Tokens
-from agent_ls.log.entries import now
+from agent_ls.turn_setup import TurnSetup
 
 
 @define
 class Meter:
-    """One session's numbers. `model_name` is the setting, shown until a model was made."""
+    """One session's numbers."""
 
     compactor: Compactor
     workspace: Path
+    setup: TurnSetup
     state: SessionState = "idle"
-    model: ResolvedModel | None = None
-    model_name: str = ""
     _warnings: dict[str, str] = field(init=False, factory=dict)
     _last: LastCompaction | None = field(init=False, default=None)
     _turn_cost: float | None = field(init=False, default=None)
@@ -46,9 +45,8 @@ class Meter:
     _instructions: int = field(init=False, default=0)
     _tools: int = field(init=False, default=0)
 
-    def begin_turn(self, model: ResolvedModel) -> None:
-        """A turn starts with this model."""
-        self.model = model
+    def begin_turn(self) -> None:
+        """A turn starts: its numbers are not in the history's totals yet."""
         self._turn_cost, self._turn_input, self._turn_cached = None, 0, 0
 
     def end_turn(self) -> None:
@@ -78,7 +76,8 @@ class Meter:
         self.compactor.measure.responded(history.messages, history.first_after_checkpoint)
         self._turn_input += response.usage.input_tokens
         self._turn_cached += response.usage.cache_read_tokens
-        if self.model is not None and (cost := self.model.cost(response)) is not None:
+        model = self.setup.known_model
+        if model is not None and (cost := model.cost(response)) is not None:
             self._turn_cost = (self._turn_cost or 0.0) + float(cost)
 
     def compacted(self, event: CompactionEvent) -> None:
@@ -106,7 +105,7 @@ class Meter:
         facts = GaugeFacts(
             session_id=history.session_id,
             workspace=self.workspace.as_uri(),
-            model=self.model.name if self.model is not None else self.model_name,
+            model=self.setup.model_name,
             cost=cost,
             cache_share=cached / read if read else None,
             last_compaction=self._last,

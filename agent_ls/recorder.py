@@ -10,7 +10,7 @@ from pydantic_ai import RunContext
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.exceptions import UserError
 from pydantic_ai.messages import AgentStreamEvent, ModelMessage, ModelRequest, ModelResponse, UserPromptPart
-from pydantic_ai.models import ModelRequestContext
+from pydantic_ai.models import ModelRequestContext, ModelRequestParameters
 
 from agent_ls.history import History
 from agent_ls.tools.presentation import changes_something
@@ -27,7 +27,7 @@ class HistoryRecorder(AbstractCapability[Any]):
     """
 
     history: History
-    before_request: Callable[[], Awaitable[None]]
+    before_request: Callable[[ModelRequestParameters], Awaitable[None]]
     on_response: Callable[[ModelResponse], None]
     on_stream_event: Callable[[AgentStreamEvent], None]
     _known: int | None = None
@@ -44,7 +44,7 @@ class HistoryRecorder(AbstractCapability[Any]):
         """Log what is new, make room, and hand the history to the run."""
         if self._known is not None:
             self._append(ctx.messages[self._known :])
-        await self.before_request()
+        await self.before_request(request_context.model_request_parameters)
         ctx.messages[:] = self.history.messages
         request_context.messages = list(self.history.messages)
         self._known = len(ctx.messages)

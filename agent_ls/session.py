@@ -18,6 +18,7 @@ from pydantic_ai.messages import ModelRequest, ModelResponse, UserPromptPart
 from pydantic_ai.models import ModelRequestParameters
 
 from agent_ls.client import Client
+from agent_ls.compaction.occupancy import Measure
 from agent_ls.compaction.summary import is_summary
 from agent_ls.compactor import Compactor
 from agent_ls.errors import AgentError, SessionBusy
@@ -27,6 +28,7 @@ from agent_ls.prompt_content import user_content
 from agent_ls.protocol import (
     AgentMessageChunk,
     AvailableCommandsUpdate,
+    CompactionEvent,
     CompactResult,
     ContentBlock,
     ContextResult,
@@ -42,6 +44,7 @@ from agent_ls.protocol import (
     UndoResult,
     UpdateNotification,
 )
+from agent_ls.settings import LiveSettings
 from agent_ls.slash_commands import AVAILABLE
 from agent_ls.turn import Turn, TurnOutcome
 from agent_ls.turn_setup import TurnSetup
@@ -68,6 +71,36 @@ class Session:
     _task: asyncio.Task[object] | None = field(init=False, default=None)
     _turn: Turn | None = field(init=False, default=None)
     _turn_id: TurnId = field(init=False, default=TurnId(""))
+
+    @classmethod
+    def open(
+        cls, workspace: Path, history: History, client: Client, settings: LiveSettings, directory: Path
+    ) -> Session:
+        """The session of a history. `directory` is where the workspace's own files are (`.agent_ls`)."""
+        ids = ToolCallIds()
+        session: Session
+        setup = TurnSetup.of_session(
+            workspace,
+            history,
+            client,
+            settings,
+            directory,
+            ids=ids,
+            window=lambda: session.compactor.levels().window,
+            announce=lambda update: session.on_update(update),
+        )
+        compactor = Compactor(
+            history=history,
+            measure=Measure(),
+            settings=lambda: settings.current,
+            window=setup.window,
+            summarizer=setup.summarizer,
+            on_event=lambda event: session.on_compaction(event),
+            warn=lambda identifier, message: session.on_warning(identifier, message),
+        )
+        meter = Meter(compactor, workspace, setup)
+        session = cls(workspace, history, client, setup, compactor, meter, ids)
+        return session
 
     @property
     def session_id(self) -> SessionId:
@@ -101,7 +134,7 @@ class Session:
     async def compact(self, focus: str | None) -> CompactResult:
         """Full compaction by hand (CASCADE §7): idle only, otherwise the outcome is `busy`. Cancelling raises."""
         if self.is_busy:
-            used = self.meter.used()
+            used = self.compactor.used
             message = "A turn is running: compact when it has ended, or cancel it first."
             return CompactResult(self.session_id, "busy", message, used, None, self.meter.gauge())
         async with self._flight("compacting", queue=False):
@@ -127,8 +160,9 @@ class Session:
     def reply(self, prompt: str, text: str) -> PromptResult:
         """The answer to a command: shown like a turn's, told to no model and kept in no history."""
         turn_id = self._turn_id = _new_turn_id()
-        for update in (*user_updates(prompt), AgentMessageChunk(TextContent(text))):
-            self.on_update(update)
+        for chunk in user_updates(prompt):
+            self.on_update(chunk)
+        self.on_update(AgentMessageChunk(TextContent(text)))
         return self._result(turn_id, TurnOutcome("end_turn", text, _NO_USAGE), self.meter.gauge())
 
     def steer(self, text: str) -> bool:
@@ -174,6 +208,18 @@ class Session:
         self.meter.responded(response)
         self.publish_gauge()
 
+    def on_compaction(self, event: CompactionEvent) -> None:
+        """A tier started or ended: the gauge comes right after (PROTOCOL "Guarantees")."""
+        self.meter.compacted(event)
+        self.client.compaction(event)
+        if event.status != "started":
+            self.publish_gauge()
+
+    def on_warning(self, identifier: str, message: str | None) -> None:
+        """Something to say in the gauge; what is new is logged to the client too."""
+        if self.meter.warn(identifier, message) and message is not None:
+            self.client.log("warning", message)
+
     def on_retry(self, reason: str | None) -> None:
         """A transient error shows in the gauge until the next response."""
         if self.meter.warn("retrying", reason):
@@ -207,6 +253,8 @@ class Session:
 
     async def _run_turn(self, prompt: str | Sequence[ContentBlock], turn_id: TurnId) -> TurnOutcome:
         model = await self.setup.model()
+        self.meter.begin_turn()
+        self.on_warning("declared-window", self.setup.window_warning())
         content = user_content(prompt, self.workspace)
         for update in user_updates(content):
             self.on_update(update)
@@ -218,17 +266,19 @@ class Session:
             model=model,
             capabilities=self.setup.capabilities(model),
             instructions=lambda: self.setup.instructions(model),
-            max_requests=self.setup.settings().max_requests_per_turn,
+            max_requests=self.setup.settings.max_requests_per_turn,
             ids=self._ids,
         )
         try:
             outcome = await turn.run()
         except AgentError as error:
-            self.history.record_turn(turn_id, "end_turn", turn.usage(), self.meter.turn_cost(), error.message)
+            self.history.record_turn(turn_id, "end_turn", turn.usage(), self.meter.turn_cost, error.message)
             raise
+        else:
+            self.history.record_turn(turn_id, outcome.stop_reason, outcome.usage, self.meter.turn_cost)
         finally:
             self._turn = None
-        self.history.record_turn(turn_id, outcome.stop_reason, outcome.usage, self.meter.turn_cost())
+            self.meter.end_turn()
         if outcome.stop_reason != "cancelled":
             await self._compact_at_turn_end()
         return outcome

@@ -18,11 +18,12 @@ from pydantic_ai import Agent
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.exceptions import RunCancelled
 from pydantic_ai.messages import AgentStreamEvent, ModelResponse
+from pydantic_ai.models import ModelRequestParameters
 from pydantic_ai.usage import UsageLimits
 
 from agent_ls.errors import AgentError
 from agent_ls.history import History
-from agent_ls.models import ContextOverflow, Fatal, ResolvedModel, Transient, classify, retry_delays
+from agent_ls.models import ContextOverflow, Fatal, ResolvedModel, Transient, classify, retry_delays, seconds_to_wait
 from agent_ls.protocol import SessionUpdate, StopReason, TurnUsage
 from agent_ls.recorder import HistoryRecorder
 from agent_ls.updates import ToolCallIds, updates_of_event
@@ -48,6 +49,9 @@ class TurnListener(Protocol):
 
     def on_update(self, update: SessionUpdate) -> None:
         """Something a person sees."""
+
+    def on_request(self, parameters: ModelRequestParameters) -> None:
+        """A request is about to be sent; `parameters` is what it carries besides messages."""
 
     def on_response(self, response: ModelResponse) -> None:
         """A model response is complete and logged."""
@@ -78,7 +82,6 @@ class Turn:
     listener: TurnListener
     model: ResolvedModel
     capabilities: Sequence[AbstractCapability[Any]]
-    workspace: Any
     instructions: Callable[[], str]
     max_requests: int
     ids: ToolCallIds
@@ -121,10 +124,11 @@ class Turn:
                         if start is None:
                             raise overflow.error from error
                         self._start, may_recover = start, False
-                    case Transient(error=transient):
+                    case Transient(error=transient, retry_after=retry_after):
                         delay = next(delays, None)
                         if delay is None:
                             raise transient from error
+                        delay = seconds_to_wait(delay, retry_after)
                         logger.warning("trying again in %.1f s after a transient provider error: %s", delay, error)
                         self.listener.on_retry(f"{transient.message} Trying again in {delay:.0f} s.")
                         await asyncio.sleep(delay)
@@ -148,7 +152,6 @@ class Turn:
             await agent.run(
                 None,
                 message_history=list(self.history.messages),
-                workspace=self.workspace,
                 usage_limits=UsageLimits(request_limit=None),
             )
         except BaseException as error:
@@ -159,7 +162,8 @@ class Turn:
         finally:
             self._recorder = None
 
-    async def _before_request(self) -> None:
+    async def _before_request(self, parameters: ModelRequestParameters) -> None:
+        self.listener.on_request(parameters)
         if self._requests >= self.max_requests:
             raise _RequestLimitReached
         self._start = await self.cascade.before_request(self._start)
@@ -175,7 +179,7 @@ class Turn:
             self.listener.on_update(update)
 
     def _outcome(self, stop_reason: StopReason) -> TurnOutcome:
-        return TurnOutcome(stop_reason, self._answer(), self._usage())
+        return TurnOutcome(stop_reason, self._answer(), self.usage())
 
     def _answer(self) -> str:
         return (self._responses[-1].text or "") if self._responses else ""
@@ -189,7 +193,8 @@ class Turn:
             case _:
                 return "end_turn"
 
-    def _usage(self) -> TurnUsage:
+    def usage(self) -> TurnUsage:
+        """What the turn's requests used so far, summed."""
         usages = [response.usage for response in self._responses]
         return TurnUsage(
             input_tokens=sum(usage.input_tokens for usage in usages),

@@ -5,44 +5,119 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
+import platformdirs
 from attrs import define, field
 from pydantic_ai.capabilities import AbstractCapability
 
+from agent_ls.client import Client
+from agent_ls.history import History
 from agent_ls.memory.clip import Caps
 from agent_ls.memory.instructions import InstructionReader, Instructions
 from agent_ls.models import ResolvedModel, resolve_model
-from agent_ls.settings import Settings
+from agent_ls.protocol import Plan, ToolCallUpdate
+from agent_ls.settings import DEFAULT_CONTEXT_WINDOW_TOKENS, LiveSettings, PermissionMode, Settings
 from agent_ls.system_prompt import system_prompt
+from agent_ls.tools.approvals import ApprovalFile
 from agent_ls.tools.capabilities import agent_capabilities
 from agent_ls.tools.environment import ToolEnvironment
+from agent_ls.tools.permissions import PermissionPolicy
+from agent_ls.updates import ToolCallIds
+
+_APPROVALS: Final = "permissions.json"
+_OUTPUTS: Final = "outputs"
 
 
 @define
 class TurnSetup:
-    """One session's ingredients. `instructions` is read anew for every request; unchanged files cost a stat each."""
+    """One session's ingredients. Instructions are read for every request; unchanged files cost a stat each."""
 
     workspace: Path
-    settings: Callable[[], Settings]
+    live_settings: LiveSettings
     tools: ToolEnvironment
     reader: InstructionReader
     _model: ResolvedModel | None = field(init=False, default=None)
     _model_key: tuple[str | None, int | None] | None = field(init=False, default=None)
 
+    @classmethod
+    def of_session(
+        cls,
+        workspace: Path,
+        history: History,
+        client: Client,
+        settings: LiveSettings,
+        directory: Path,
+        *,
+        ids: ToolCallIds,
+        window: Callable[[], int],
+        announce: Callable[[ToolCallUpdate | Plan], None],
+    ) -> TurnSetup:
+        """The setup of a session whose files are in `directory`. What a person always allows is in their own files."""
+
+        def mode() -> PermissionMode:
+            return settings.current.permission_mode
+
+        approvals = ApprovalFile(platformdirs.user_config_path("agent-ls", appauthor=False) / _APPROVALS, workspace)
+        tools = ToolEnvironment(
+            workspace=workspace,
+            session_id=history.session_id,
+            client=client,
+            settings=lambda: settings.current,
+            window=window,
+            recall=history,
+            anything_elided=lambda: history.last_compaction is not None or history.anything_elided,
+            permissions=PermissionPolicy(
+                history.session_id, client, lambda: settings.current.permission_mode, approvals
+            ),
+            outputs=directory / _OUTPUTS / history.session_id,
+            announce=announce,
+            call_id=ids.current,
+        )
+        return cls(workspace, settings, tools, InstructionReader(workspace, directory))
+
+    @property
+    def settings(self) -> Settings:
+        """The settings in force now."""
+        return self.live_settings.current
+
     async def model(self) -> ResolvedModel:
         """The session's model, made anew when its settings changed. Raises ModelUnavailable."""
-        settings = self.settings()
-        key = (settings.model, settings.compaction_context_window_tokens)
+        key = (self.settings.model, self.settings.compaction_context_window_tokens)
         if self._model is None or key != self._model_key:
             self._model = await asyncio.to_thread(resolve_model, key[0], window=key[1])
             self._model_key = key
         return self._model
 
+    async def summarizer(self) -> ResolvedModel:
+        """The model that writes summaries: the session's own, or `compaction_model`. Raises ModelUnavailable."""
+        name = self.settings.compaction_model
+        return await (asyncio.to_thread(resolve_model, name) if name is not None else self.model())
+
     @property
     def known_model(self) -> ResolvedModel | None:
         """The model as last made, None before the first turn."""
         return self._model
+
+    @property
+    def model_name(self) -> str:
+        """The model's name; before the first turn, the setting's, "" for the default."""
+        return self.settings.model or (self._model.name if self._model is not None else "")
+
+    def window(self) -> int:
+        """The window in tokens: as the user set it, else the default or the model's own where smaller (CASCADE §2)."""
+        if (chosen := self.settings.compaction_context_window_tokens) is not None:
+            return chosen
+        own = self._model.window if self._model is not None else None
+        return min(own or DEFAULT_CONTEXT_WINDOW_TOKENS, DEFAULT_CONTEXT_WINDOW_TOKENS)
+
+    def window_warning(self) -> str | None:
+        """What to say where the user set a window above what the model declares."""
+        chosen = self.settings.compaction_context_window_tokens
+        own = self._model.window if self._model is not None else None
+        if chosen is None or own is None or chosen <= own:
+            return None
+        return f"The window is set to {chosen:,} tokens; {self.model_name} declares {own:,}."
 
     def capabilities(self, model: ResolvedModel) -> Sequence[AbstractCapability[Any]]:
         """The tools of one run; none for a model that cannot call them."""
@@ -50,12 +125,9 @@ class TurnSetup:
 
     def workspace_instructions(self) -> Instructions:
         """AGENTS.md and MEMORY.md as they are now."""
-        return self.reader.load(Caps.of(self.settings()))
+        return self.reader.load(Caps.of(self.settings))
 
     def instructions(self, model: ResolvedModel) -> str:
         """The instructions of one request."""
-        return system_prompt(
-            self.workspace,
-            workspace_instructions=self.workspace_instructions().text,
-            offers_tools=model.offers_tools,
-        )
+        text = self.workspace_instructions().text
+        return system_prompt(self.workspace, workspace_instructions=text, offers_tools=model.offers_tools)

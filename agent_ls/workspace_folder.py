@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from attrs import define, field
 
@@ -15,7 +15,8 @@ from agent_ls.errors import AgentError, SessionBusy, SessionNotFound
 from agent_ls.history import History
 from agent_ls.log.catalog import delete_session, find_session, latest_session, list_sessions
 from agent_ls.log.directory import SessionDirectory, session_directory
-from agent_ls.memory.by_hand import read_memory, remember as remember_by_hand
+from agent_ls.memory.by_hand import read_memory
+from agent_ls.memory.by_hand import remember as remember_by_hand
 from agent_ls.memory.clip import Caps
 from agent_ls.memory.store import MemoryStore
 from agent_ls.protocol import MemoryResult, SessionId, SessionSummary
@@ -60,9 +61,12 @@ class WorkspaceFolder:
 
         Raises SessionNotFound, SessionLocked, LogUnwritable, and SessionBusy while a turn runs.
         """
-        if self._active is not None and session_id in (LATEST, self._active.session_id):
-            if session_id != LATEST or self._active.history.messages:
-                return self._active
+        if (active := self._active) is not None and (
+            session_id == active.session_id or (session_id == LATEST and active.history.messages)
+        ):
+            return active
+        # A session that is still being remembered is closed for us: what is left of that is done at the next start.
+        await self._stop_farewells()
         find = latest_session(self._sessions_directory) if session_id == LATEST else None
         path = find or find_session(self._sessions_directory, session_id)
         history = await asyncio.to_thread(History.resume, path)
@@ -87,10 +91,10 @@ class WorkspaceFolder:
         return session.session_id
 
     async def delete(self, session_id: SessionId) -> None:
-        """Delete a session's log; the active one is closed first. Raises SessionNotFound, SessionLocked, SessionBusy."""
+        """Delete a session's log, closing it first. Raises SessionNotFound, SessionLocked, SessionBusy."""
         if self._active is not None and self._active.session_id == session_id:
             await self.close()
-            await asyncio.gather(*self._farewells)
+            await self._stop_farewells()
             if not any(row.session_id == session_id for row in list_sessions(self._sessions_directory)):
                 return  # it never said a word, so there is no log
         await asyncio.to_thread(delete_session, self._sessions_directory, session_id)
@@ -170,7 +174,13 @@ class WorkspaceFolder:
     def _opened(self, history: History) -> Session:
         return Session.open(self.path, history, self.client, self.settings, self.directory.root)
 
-    def _in_background(self, work: object) -> None:
-        task = asyncio.ensure_future(work)  # type: ignore[arg-type]
+    async def _stop_farewells(self) -> None:
+        for task in self._farewells:
+            task.cancel()
+        if self._farewells:
+            await asyncio.wait(self._farewells)
+
+    def _in_background(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
         self._farewells.add(task)
         task.add_done_callback(self._farewells.discard)

@@ -152,7 +152,7 @@ def carried_from_json(stored: object) -> Carried:
         words=tuple(UserWords(each[0], each[1]) for each in _pairs(stored.get("words")) if isinstance(each[0], str)),
         read=tuple(path for path in stored.get("read") or () if isinstance(path, str)),
         changed=tuple(path for path in stored.get("changed") or () if isinstance(path, str)),
-        commands=tuple(Command(each[0], each[1]) for each in _pairs(stored.get("commands")) if isinstance(each[0], str)),
+        commands=tuple(Command(*each) for each in _pairs(stored.get("commands")) if isinstance(each[0], str)),
     )
 
 
@@ -183,7 +183,7 @@ def _user_words(parts: Sequence[Any]) -> Iterable[tuple[str, str]]:
         if isinstance(part, UserPromptPart):
             text = text_of(part.content)
             if text.strip():
-                at = part.timestamp.strftime("%Y-%m-%dT%H:%M:%SZ") if part.timestamp else ""
+                at = part.timestamp.strftime("%Y-%m-%dT%H:%M:%SZ")
                 yield text[:_MOST_STORED_CHARACTERS], at
 
 

@@ -20,14 +20,16 @@ _PLAN_TOOLS: Final = ("update_plan", "write_plan", "TodoWrite")
 def deterministic_summary(
     messages: Sequence[ModelMessage], parts_of: Callable[[ModelMessage], Sequence[Any]], previous: str
 ) -> Summary:
-    """The last prompts, the last plan, the last errors and the last answer; over a previous summary where there is one."""
+    """The last prompts, plan, errors and answer; over a previous summary where there is one."""
     earlier = parse_summary(previous).sections if previous.strip() else {}
     pairs = [(message, part) for message in messages for part in parts_of(message)]
     prompts = [text_of(part.content) for _, part in pairs if isinstance(part, UserPromptPart)]
     errors = [
         part.model_response_str() for _, part in pairs if isinstance(part, ToolReturnPart) and part.outcome != "success"
     ]
-    answers = [part.content for message, part in pairs if isinstance(part, TextPart) and isinstance(message, ModelResponse)]
+    answers = [
+        part.content for message, part in pairs if isinstance(part, TextPart) and isinstance(message, ModelResponse)
+    ]
     plans = [part for _, part in pairs if isinstance(part, ToolCallPart) and part.tool_name in _PLAN_TOOLS]
     known = {heading: text for heading, text in earlier.items() if text != "None"}
     sections = {
@@ -56,5 +58,3 @@ def _clip(text: str) -> str:
         text = f"{text[: _MOST_CHARACTERS // 2]}\n…\n{text[-_MOST_CHARACTERS // 2 :]}"
     # A heading in quoted text must not read as one of the record's.
     return "\n".join(f"\\{line}" if line.startswith("#") else line for line in text.splitlines()) or "None"
-
-

@@ -32,7 +32,7 @@ Write Markdown with exactly these headings, in this order and no others; write "
 {TITLE}
 {chr(10).join(SECTIONS)}
 
-Keep exact file paths, names, commands, error texts and decisions with their reasons. Say what is done and what is not. \
+Keep exact file paths, names, commands, error texts and decisions with their reasons. Say what is done and what not. \
 Under Next Steps write only what the user asked for and is still open. Be brief."""
 
 
@@ -101,8 +101,8 @@ def _question(transcript: str, previous: str, request: Request) -> list[ModelMes
 
 def _closing(request: Request) -> str:
     closing = "Write the record now, with the headings as given."
-    if (words := _last_words(request)) != "":
-        closing += f" Keep the headings in English; write the rest in the language of this sentence of the user's: “{words}”"
+    if words := _last_words(request):
+        closing += f" Keep the headings in English; write the rest in the language the user writes: “{words}”"
     if request.focus:
         closing += f"\n\nThe user asks to pay special attention to: {' '.join(request.focus.split())[:2_000]}"
     return closing

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
@@ -111,7 +112,7 @@ def _headings(text: str) -> dict[int, str]:
     known = {_fold(heading): heading for heading in (TITLE, *SECTIONS)}
     tokens = MarkdownIt().parse(text)
     found = {}
-    for token, content in zip(tokens, tokens[1:], strict=False):
+    for token, content in itertools.pairwise(tokens):
         if token.type == "heading_open" and token.map is not None and token.markup.startswith("#"):
             spelled = f"{token.markup} {content.content.strip()}"
             found[token.map[0]] = known.get(_fold(spelled), spelled)

@@ -53,7 +53,9 @@ def _line(message: ModelMessage, part: Any) -> Line | None:
         case TextPart(content=text) if text and isinstance(message, ModelResponse):
             return Line("assistant", "assistant", text)
         case ToolCallPart():
-            arguments = part.args if isinstance(part.args, str) else json.dumps(part.args, ensure_ascii=False, default=str)
+            arguments = (
+                part.args if isinstance(part.args, str) else json.dumps(part.args, ensure_ascii=False, default=str)
+            )
             return Line("arguments", f"assistant calls {part.tool_name}", arguments)
         case ToolReturnPart():
             return Line("result", f"result of {part.tool_name} ({part.outcome})", part.model_response_str())
