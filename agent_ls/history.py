@@ -33,7 +33,7 @@ from agent_ls.log.entries import (
 )
 from agent_ls.log.files import Files
 from agent_ls.log.journal import Journal, Written
-from agent_ls.log.names import header_from_name, log_name, new_session_id
+from agent_ls.log.names import log_name, new_session_id, own_header
 from agent_ls.log.replay import (
     LiveMessage,
     Original,
@@ -122,7 +122,7 @@ class History:
         except OSError as error:
             journal.close()
             raise unreadable(path, error) from error
-        history = cls(_header(path, replayed), journal)
+        history = cls(own_header(path, replayed.header), journal)
         journal.length = replayed.length
         history._adopt(replayed)
         if replayed.length == 0:
@@ -388,12 +388,6 @@ class History:
         if isinstance(message, Unreadable):
             raise LogUnwritable(f"A message cannot be read from the session log: {message.reason} ({self.path})")
         return message
-
-
-def _header(path: Path, replayed: Replayed) -> Header:
-    """The log's header. Its name decides whose log it is: a copied file is a session of its own."""
-    by_name = header_from_name(path)
-    return by_name if replayed.header is None else evolve(replayed.header, session_id=by_name.session_id)
 
 
 def _without_instructions(message: ModelMessage) -> ModelMessage:

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import gc
 import logging
+import shutil
+import stat
 import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -126,6 +128,26 @@ def test_a_torn_header_is_written_anew(history: History) -> None:
         again.append(prompt("two"))
         again.close()
         assert replay(history.path).header == again.header
+
+
+def test_a_copied_log_is_a_session_of_its_own(history: History) -> None:
+    history.append(prompt("one"))
+    copy = history.path.with_name("20261201T101500Z_copy.jsonl")
+    copy.write_bytes(history.path.read_bytes())
+    again = History.resume(copy)
+    assert again.session_id == "copy"
+    assert again.header.workspace == history.header.workspace
+    again.close()
+
+
+def test_a_deleted_session_directory_comes_back_private_and_ignored(history: History, tmp_path: Path) -> None:
+    history.append(prompt("one"))
+    shutil.rmtree(tmp_path / ".agent_ls")
+    history.append(answer("two"))
+    assert history.unsaved_reason is None
+    assert (tmp_path / ".agent_ls" / ".gitignore").read_text() == "*\n"
+    assert stat.S_IMODE((tmp_path / ".agent_ls").stat().st_mode) == 0o700
+    assert texts(resumed(history).messages) == ["one", "two"]
 
 
 def test_a_log_that_can_only_be_read_is_resumed_unsaved(history: History, files: FaultyFiles) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import os
 from collections.abc import Iterator, Mapping
@@ -13,11 +12,11 @@ from typing import Any, BinaryIO, Final
 
 from attrs import frozen
 
-from agent_ls.errors import LogUnwritable, SessionNotFound
+from agent_ls.errors import SessionNotFound
 from agent_ls.log.codec import BadLine, read_head
 from agent_ls.log.lines import backwards
 from agent_ls.log.names import LogName, parse_name
-from agent_ls.log.writer import SessionLog, lock_path
+from agent_ls.log.writer import delete_log
 from agent_ls.protocol import SessionId
 
 _logger = logging.getLogger(__name__)
@@ -61,22 +60,8 @@ def latest_session(directory: Path) -> Path:
 
 
 def delete_session(directory: Path, session_id: SessionId) -> None:
-    """Delete a session's log and what belongs to it.
-
-    Raises SessionNotFound, SessionLocked while it is open somewhere, LogUnwritable if it cannot be deleted.
-    """
-    path = find_session(directory, session_id)
-    log = SessionLog.open(path)
-    try:
-        for side in path.parent.glob(f"{path.name}.torn-*"):
-            side.unlink(missing_ok=True)
-        path.unlink(missing_ok=True)
-    except OSError as error:
-        raise LogUnwritable(f"The session cannot be deleted: {error.strerror or error} ({path})") from error
-    finally:
-        log.close()
-    with contextlib.suppress(OSError):  # an empty file that guards nothing any more
-        lock_path(path).unlink(missing_ok=True)
+    """Delete a session's log and what belongs to it. Raises SessionNotFound, SessionLocked, LogUnwritable."""
+    delete_log(find_session(directory, session_id))
 
 
 def write_back_pending(path: Path) -> bool:

@@ -58,6 +58,14 @@ def find_session_directory(workspace: Path) -> SessionDirectory | None:
     return SessionDirectory((writable or found)[0], None) if found else None
 
 
+def make_again(sessions: Path) -> None:
+    """Make the directory of a log again that was deleted while the session is open. Raises OSError."""
+    if sessions.name == _SESSIONS:
+        _prepare(sessions.parent)
+    else:
+        sessions.mkdir(mode=PRIVATE_DIRECTORY, exist_ok=True)
+
+
 def _is_own_directory(sessions: Path) -> bool:
     return sessions.is_dir() and not sessions.is_symlink() and not sessions.parent.is_symlink()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
 
 from attrs import define, field, frozen
@@ -62,9 +62,9 @@ class Journal:
         return journal
 
     @property
-    def waiting(self) -> Iterator[MessagesEntry]:
+    def waiting(self) -> Sequence[MessagesEntry]:
         """The messages that the log does not hold yet."""
-        return (entry for entry in self._waiting if isinstance(entry, MessagesEntry))
+        return [entry for entry in self._waiting if isinstance(entry, MessagesEntry)]
 
     def add(self, entry: WritableEntry, *, durable: bool = False) -> list[Written]:
         """Queue `entry` and write all that waits. Never raises: see `unsaved_reason`."""

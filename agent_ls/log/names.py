@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from agent_ls import __version__
 from agent_ls.log.entries import FORMAT_VERSION, Header, now
@@ -41,10 +41,15 @@ def log_name(created: datetime, session_id: SessionId) -> str:
     return name
 
 
-def header_from_name(path: Path) -> Header:
-    """A header for a log that lost its own: the file's name knows the session, its place the workspace."""
-    folders = path.absolute().parents
+def own_header(path: Path, header: Header | None) -> Header:
+    """The header of the log at `path`, which may have lost it: then the name and the place tell what they can.
+
+    The name decides whose log it is, so a copied file is a session of its own.
+    """
     name = parse_name(path.name) or LogName(SessionId(path.stem), now())
+    if header is not None:
+        return evolve(header, session_id=name.session_id)
+    folders = path.absolute().parents
     return Header(
         version=FORMAT_VERSION,
         session_id=name.session_id,

@@ -17,6 +17,7 @@ from pydantic_ai.messages import ModelMessage, ModelResponse
 from agent_ls.log.codec import BadLine, decode, salvage
 from agent_ls.log.dangling import pair_up
 from agent_ls.log.entries import (
+    FORMAT_VERSION,
     CompactionEntry,
     CompactionRecord,
     Header,
@@ -133,10 +134,15 @@ class _Reader:
     _warnings: dict[int, str] = field(factory=dict)
 
     def header(self, file: BinaryIO) -> Header | None:
-        for line in forwards(file):
-            entry = self.entry(line)
-            return entry if isinstance(entry, Header) else None
-        return None
+        line = next(forwards(file), None)
+        entry = None if line is None else self.entry(line)
+        if line is None or not isinstance(entry, Header):
+            return None
+        if entry.version > FORMAT_VERSION:
+            self._warn(
+                line, f"format version {entry.version} is newer than this agent-ls; what it does not know is skipped"
+            )
+        return entry
 
     def entry(self, line: Line) -> LogEntry | None:
         end = line.span.offset + len(line.data) + 1

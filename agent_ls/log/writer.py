@@ -12,8 +12,9 @@ from filelock import FileLock, Timeout
 
 from agent_ls.errors import LogUnwritable, SessionLocked, SessionNotFound
 from agent_ls.log.codec import encode
+from agent_ls.log.directory import make_again
 from agent_ls.log.entries import WritableEntry
-from agent_ls.log.files import PRIVATE_DIRECTORY, PRIVATE_FILE, Files, OperatingSystemFiles
+from agent_ls.log.files import PRIVATE_FILE, Files, OperatingSystemFiles
 from agent_ls.log.lines import Span
 
 _logger = logging.getLogger(__name__)
@@ -153,7 +154,8 @@ class SessionLog:
 
     def _restore(self) -> None:
         """Write a deleted log again: its bytes live on behind the open file."""
-        self.path.parent.mkdir(mode=PRIVATE_DIRECTORY, parents=True, exist_ok=True)
+        if not self.path.parent.exists():
+            make_again(self.path.parent)
         # The lock file is likely gone too; then its name has to be locked anew, for the old inode guards nothing.
         self._lock.release()
         self._lock = _acquire(self.path)
@@ -220,18 +222,38 @@ class SessionLog:
                 number += 1
 
 
+def delete_log(path: Path) -> None:
+    """Delete a log and what belongs to it.
+
+    Raises SessionNotFound, SessionLocked while it is open somewhere, LogUnwritable if it cannot be deleted.
+    """
+    if not is_regular_file(path):
+        raise SessionNotFound(f"There is no session log {path}.")
+    lock = _acquire(path)
+    try:
+        for side in path.parent.glob(f"{path.name}.torn-*"):
+            side.unlink()
+        path.unlink()
+    except OSError as error:
+        raise LogUnwritable(f"The session cannot be deleted: {error.strerror or error} ({path})") from error
+    finally:
+        lock.release()
+    with contextlib.suppress(OSError):  # an empty file that guards nothing any more
+        _lock_path(path).unlink(missing_ok=True)
+
+
 def is_regular_file(path: Path) -> bool:
     """Whether `path` is a file itself: no symlink, FIFO or device, which a repository may put in a log's place."""
     return path.is_file() and not path.is_symlink()
 
 
-def lock_path(path: Path) -> Path:
+def _lock_path(path: Path) -> Path:
     """The file whose lock guards the log at `path`."""
     return path.with_name(f"{path.name}.lock")
 
 
 def _acquire(path: Path) -> FileLock:
-    lock = FileLock(lock_path(path), timeout=0, mode=PRIVATE_FILE, thread_local=False)
+    lock = FileLock(_lock_path(path), timeout=0, mode=PRIVATE_FILE, thread_local=False)
     try:
         lock.acquire()
     except Timeout as held:

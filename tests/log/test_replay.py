@@ -215,6 +215,14 @@ def test_a_log_without_its_header_is_replayed_all_the_same() -> None:
     assert len(replayed.live) == 4
 
 
+def test_a_newer_format_is_said_and_read_as_far_as_it_is_known() -> None:
+    newer = encode(Header(2, SessionId("0123"), "/w", AT, "9.0"))
+    replayed = replay_both(newer + say(0, prompt("one")) + b'{"type":"weather"}\n')
+    assert len(replayed.live) == 1
+    assert len(replayed.warnings) == 1
+    assert "newer" in replayed.warnings[0]
+
+
 def test_originals_are_everything_ever_said(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     path.write_bytes(b"".join([*TWICE, undo("c2")]))

@@ -14,7 +14,7 @@ import pytest
 from agent_ls.errors import LogUnwritable, SessionLocked, SessionNotFound
 from agent_ls.log.codec import encode
 from agent_ls.log.entries import MemoryEntry, MessagesEntry
-from agent_ls.log.writer import SessionLog, lock_path
+from agent_ls.log.writer import SessionLog
 
 from .faulty_files import Fault, FaultyFiles, Killed, ShortWrites
 from .strategies import prompt
@@ -221,7 +221,7 @@ def test_killed_at_any_operation_the_log_opens_and_holds_whole_lines(path: Path,
         if log is not None:
             log._lock.release()  # as the system does for a dead process
         else:
-            lock_path(path).unlink()
+            path.with_name(f"{path.name}.lock").unlink()
     survivor = SessionLog.open(path)
     assert lines(path)[: len(acknowledged)] == acknowledged
     survivor.append(TWO)
@@ -278,7 +278,7 @@ def test_a_deleted_log_is_written_again_with_all_its_lines(path: Path) -> None:
     log = SessionLog.create(path)
     span = log.append(ONE)
     path.unlink()
-    lock_path(path).unlink(missing_ok=True)
+    path.with_name(f"{path.name}.lock").unlink(missing_ok=True)
     assert log.read(span) + b"\n" == encode(ONE)
     log.append(TWO, durable=True)
     assert lines(path) == [encode(ONE), encode(TWO)]
