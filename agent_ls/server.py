@@ -4,36 +4,29 @@ from __future__ import annotations
 
 import logging
 import sys
-from typing import Final
+from typing import Final, NoReturn
 
-from pygls.lsp.server import LanguageServer
-
-from agent_ls import __version__
 from agent_ls.features import configuration, conversation, lifecycle, session_methods
 from agent_ls.features.host import Host
-from agent_ls.wire.jsonrpc import AgentProtocol
-from agent_ls.wire.stdio import leave, run
+from agent_ls.wire.server import AgentServer
+from agent_ls.wire.stdio import serve
 
-_EXIT_SECONDS: Final = 4.0
-"""An editor kills its server 2 to 5 s after `shutdown`; with the final flush the process ends within 5 s."""
+_EXIT_SECONDS: Final = 3.5
+"""For the last job: an editor kills its server 2 to 5 s after `shutdown`, and the process takes up to 1 s more."""
 
 
 def create_host() -> Host:
     """A server with every feature registered, not running yet."""
-    server = LanguageServer("agent-ls", __version__, protocol_cls=AgentProtocol)
-    protocol = server.protocol
-    if not isinstance(protocol, AgentProtocol):
-        raise TypeError("pygls made another protocol than the one it was given")
-    host = Host(server, protocol)
+    host = Host(AgentServer("agent-ls"))
     for family in (lifecycle, configuration, conversation, session_methods):
         family.register(host)
     return host
 
 
-def main() -> None:
-    """Serve over stdio until the client leaves. Never returns."""
+def main() -> NoReturn:
+    """Serve over stdio until the client leaves."""
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     # pygls logs every message, whole, at INFO: prompts and file contents do not belong in a log.
     logging.getLogger("pygls").setLevel(logging.WARNING)
     host = create_host()
-    leave(run(host.server, host.protocol, host.end, exit_seconds=_EXIT_SECONDS))
+    serve(host.server, host.end, exit_seconds=_EXIT_SECONDS)

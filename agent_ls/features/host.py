@@ -9,12 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pygls.lsp.server import LanguageServer
-from pygls.uris import to_fs_path
-
-from agent_ls.lsp_client import LspClient
+from agent_ls.features.lsp_client import LspClient
 from agent_ls.settings import LiveSettings
-from agent_ls.wire.jsonrpc import AgentProtocol
+from agent_ls.wire.documents import path_of
+from agent_ls.wire.server import AgentServer
 
 if TYPE_CHECKING:
     from agent_ls.sessions import Sessions
@@ -25,10 +23,10 @@ logger = logging.getLogger(__name__)
 class Host:
     """One server process. `sessions` imports pydantic-ai, so it is made after `initialize` was answered."""
 
-    def __init__(self, server: LanguageServer, protocol: AgentProtocol) -> None:
+    def __init__(self, server: AgentServer) -> None:
         self.server = server
-        self.protocol = protocol
-        self.client = LspClient(server, protocol)
+        self.protocol = server.protocol
+        self.client = LspClient(server)
         self.settings = LiveSettings.of_this_process()
         self._sessions: asyncio.Future[Sessions] | None = None
 
@@ -36,7 +34,7 @@ class Host:
         """The workspace folders, resolved, in the editor's order; the root if it named none."""
         workspace = self.server.workspace
         uris = list(workspace.folders) or ([workspace.root_uri] if workspace.root_uri else [])
-        return [Path(name).resolve() for uri in uris if (name := to_fs_path(uri)) is not None]
+        return [path for uri in uris if (path := path_of(uri)) is not None]
 
     def begin(self) -> None:
         """Import what sessions need, in a thread, and start them. Called once, when the client is initialized."""
@@ -58,7 +56,7 @@ class Host:
 
     async def end(self, why: str) -> None:
         """The process's last job: turns stop, logs are closed, children end. Bounded by the caller."""
-        self.client.leave()
+        self.protocol.leave()
         if (sessions := self.sessions_if_made) is not None:
             await sessions.end(write_back=why != "SIGTERM")
 

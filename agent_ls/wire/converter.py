@@ -60,7 +60,7 @@ def converter() -> cattrs.Converter:
     made = cattrs.Converter(detailed_validation=True)
     for primitive in (str, int, float, bool):
         made.register_structure_hook(primitive, functools.partial(_exactly, primitive))
-    made.register_structure_hook_factory(lambda cls: get_origin(cls) is Literal, _literal)
+    made.register_structure_hook_factory(_is_literal, _literal)
     made.register_structure_hook_factory(_is_sequence, lambda cls: _list_of(made, get_args(cls)[0]))
     made.register_structure_hook_factory(_is_plain_union, lambda cls: _one_of(made, cls))
     for union, tag in _TAGS.items():
@@ -94,6 +94,11 @@ def _json_name(value: Any) -> str:
             return "an array"
         case _:
             return "an object"
+
+
+def _is_literal(cls: Any) -> bool:
+    origin: Any = get_origin(cls)
+    return origin is Literal
 
 
 def _literal(cls: Any) -> Callable[[Any, Any], Any]:

@@ -13,6 +13,7 @@ from typing import BinaryIO, Final
 from attrs import frozen
 
 MAX_BODY_BYTES: Final = 64 * 1024 * 1024
+_ABSURD_BYTES: Final = 1 << 30
 _MAX_HEADER_BYTES: Final = 4096
 _MAX_HEADERS: Final = 16
 _NAME: Final = b"content-length"
@@ -83,7 +84,9 @@ def _content_length(line: bytes) -> int:
     value = line.rpartition(b":")[2].strip()
     if not value.isdigit():
         raise BrokenFraming(f"Content-Length is not a number: {line.strip()[:60]!r}")
-    return int(value)
+    if (length := int(value)) > _ABSURD_BYTES:
+        raise BrokenFraming(f"a message of {length} bytes is announced")
+    return length
 
 
 def _other_header(line: bytes, length: int | None) -> int | None:

@@ -10,34 +10,35 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable, Generator, Mapping
+import uuid
+from collections.abc import Awaitable, Callable, Generator
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from attrs import frozen
+from attrs import field, frozen
 from cattrs import transform_error
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
-from pygls.protocol import LanguageServerProtocol
 from pygls.protocol.json_rpc import JsonRPCNotification, JsonRPCRequestMessage, JsonRPCResponseMessage
 from pygls.protocol.language_server import lsp_method
 
-from agent_ls.errors import AgentError
 from agent_ls.protocol import (
     INTERNAL_ERROR,
-    INVALID_PARAMS,
     INVALID_REQUEST,
     METHOD_NOT_FOUND,
     PARSE_ERROR,
     REQUEST_CANCELLED,
-    REQUEST_FAILED,
     SERVER_NOT_INITIALIZED,
     command_of,
     server_abilities,
 )
+from agent_ls.wire.commands import request_of
 from agent_ls.wire.converter import BadParams, structure, unstructure
+from agent_ls.wire.documents import DocumentSync
+from agent_ls.wire.failures import Failure, failure_of
 from agent_ls.wire.framing import MAX_BODY_BYTES
 from agent_ls.wire.outbox import Outbox, framed
+from agent_ls.wire.parent import watchable
 
 if TYPE_CHECKING:
     from cattrs import Converter
@@ -45,10 +46,16 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_BARE_STRING: Final[Mapping[str, str]] = {"agent.prompt": "prompt", "agent.compact": "focus"}
-"""Commands whose one argument may be a string: the field it stands for (PROTOCOL "executeCommand")."""
+_CANCEL_SECONDS: Final = 5.0
+"""How long a cancelled handler may take to answer by itself before the request is answered for it."""
+
+_CANCELLED: Final = Failure(REQUEST_CANCELLED, "the request was cancelled")
 
 Handler = Callable[[Any], Awaitable[Any]]
+
+
+class Unanswered(Exception):
+    """The connection ended before the client answered."""
 
 
 @frozen
@@ -57,18 +64,29 @@ class _Method:
     handler: Handler
 
 
-class AgentProtocol(LanguageServerProtocol):
-    """The protocol of one connection."""
+@frozen
+class _InFlight:
+    """A request that is owed its answer. `task` is our own handler's; pygls' handlers are not cancelled."""
+
+    task: asyncio.Task[Any] | None = field(default=None)
+
+
+class AgentProtocol(DocumentSync):
+    """The protocol of one connection. `on_exit` is called for the notification `exit`."""
 
     outbox: Outbox | None = None
     on_exit: Callable[[], None] = staticmethod(lambda: None)
 
     def __init__(self, server: LanguageServer, converter: Converter) -> None:
         super().__init__(server, converter)
+        self.shutdown_requested = False
+        self.client_process: int | None = None
+        self._initialize_seen = False
+        self._left = False
         self._methods: dict[str, _Method] = {}
         self._notifications: dict[str, _Method] = {}
-        self._initialize_seen = False
-        self._initialized = False
+        self._in_flight: dict[str | int, _InFlight] = {}
+        self._notification_tasks: set[asyncio.Future[Any]] = set()
 
     def serve(self, method: str, params: type[Any], handler: Handler) -> None:
         """Answer requests of `method`, and of `workspace/executeCommand` under its command name."""
@@ -83,15 +101,16 @@ class AgentProtocol(LanguageServerProtocol):
     def handle_body(self, data: bytes) -> None:
         """One message's bytes from the client."""
         try:
-            message = json.loads(data)
+            message = json.loads(data.decode("utf-8"), parse_constant=_refuse_constant)
         except (ValueError, RecursionError) as error:
-            self._refuse(None, PARSE_ERROR, f"Parse error: {error}")
+            self._send_error(None, Failure(PARSE_ERROR, f"Parse error: {error}"))
             return
         self.handle_message(message)
 
     def refuse_too_large(self, length: int) -> None:
         """A message above the cap was skipped."""
-        self._refuse(None, INVALID_REQUEST, f"a message of {length} bytes is above the limit of {MAX_BODY_BYTES}")
+        refused = f"a message of {length} bytes is above the limit of {MAX_BODY_BYTES}"
+        self._send_error(None, Failure(INVALID_REQUEST, refused))
 
     def structure_message(self, data: dict[str, Any]) -> dict[str, Any]:
         """Identity: pygls calls it for every nested object."""
@@ -101,60 +120,62 @@ class AgentProtocol(LanguageServerProtocol):
         """Judge one JSON value and pass it on; answer what cannot be passed on."""
         if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
             identifier = message.get("id") if isinstance(message, dict) else None
-            self._refuse(_usable_id(identifier), INVALID_REQUEST, "not a JSON-RPC 2.0 message object")
+            refused = Failure(INVALID_REQUEST, "not a JSON-RPC 2.0 message object")
+            self._send_error(_usable_id(identifier), refused)
             return
         method = message.get("method")
         if method is None:
             self._take_response(message)
         elif not isinstance(method, str):
-            self._refuse(_usable_id(message.get("id")), INVALID_REQUEST, "`method` must be a string")
+            refused = Failure(INVALID_REQUEST, "`method` must be a string")
+            self._send_error(_usable_id(message.get("id")), refused)
         elif "id" in message:
             self._take_request(message["id"], method, message.get("params"))
         else:
             self._take_notification(method, message.get("params"))
 
     def _take_request(self, identifier: Any, method: str, params: Any) -> None:
-        if _usable_id(identifier) is None:
-            self._refuse(None, INVALID_REQUEST, "`id` must be a string or an integer")
-        elif self._shutdown:
-            self._refuse(identifier, INVALID_REQUEST, "the server is shutting down")
-        elif method == types.INITIALIZE and self._initialize_seen:
-            self._refuse(identifier, INVALID_REQUEST, "initialize was sent before")
-        elif method != types.INITIALIZE and not self._initialize_seen:
-            self._refuse(identifier, SERVER_NOT_INITIALIZED, f"{method} before initialize")
-        elif identifier in self._request_futures:
-            self._refuse(identifier, INVALID_REQUEST, f"a request with the id {identifier!r} is being answered")
-        elif method == types.WORKSPACE_EXECUTE_COMMAND:
-            self._take_command(identifier, params)
-        elif (own := self._methods.get(method)) is not None:
+        refused = self._refusal(identifier, method)
+        if refused is not None:
+            self._send_error(_usable_id(identifier), refused)
+            return
+        self._in_flight[identifier] = _InFlight()
+        if method == types.WORKSPACE_EXECUTE_COMMAND:
+            try:
+                method, params = request_of(params, self._methods)
+            except BadParams as bad:
+                self._respond_error(identifier, failure_of(bad))
+                return
+        own = self._methods.get(method)
+        if own is not None:
             self._run(identifier, own, params)
         else:
             self._take_lsp_request(identifier, method, params)
 
-    def _take_lsp_request(self, identifier: Any, method: str, params: Any) -> None:
+    def _refusal(self, identifier: Any, method: str) -> Failure | None:
+        """Why the connection's state forbids a request."""
+        if _usable_id(identifier) is None:
+            return Failure(INVALID_REQUEST, "`id` must be a string or an integer")
+        if self.shutdown_requested:
+            return Failure(INVALID_REQUEST, "the server is shutting down")
+        if method == types.INITIALIZE and self._initialize_seen:
+            return Failure(INVALID_REQUEST, "initialize was sent before")
+        if method != types.INITIALIZE and not self._initialize_seen:
+            return Failure(SERVER_NOT_INITIALIZED, f"{method} before initialize")
+        if identifier in self._in_flight:
+            return Failure(INVALID_REQUEST, f"a request with the id {identifier!r} is being answered")
+        return None
+
+    def _take_lsp_request(self, identifier: str | int, method: str, params: Any) -> None:
         if method not in self.fm.builtin_features and method not in self.fm.features:
-            self._refuse(identifier, METHOD_NOT_FOUND, f"unknown method {method!r}")
+            self._respond_error(identifier, Failure(METHOD_NOT_FOUND, f"unknown method {method!r}"))
             return
         typed = self._typed({"jsonrpc": "2.0", "id": identifier, "method": method, "params": params}, identifier)
         if typed is None:
             return
-        if method == types.INITIALIZE:
-            self._initialize_seen = True
+        self._initialize_seen |= method == types.INITIALIZE
+        self.shutdown_requested |= method == types.SHUTDOWN
         super().handle_message(typed)
-
-    def _take_command(self, identifier: Any, params: Any) -> None:
-        command = params.get("command") if isinstance(params, dict) else None
-        arguments = (params.get("arguments") or []) if isinstance(params, dict) else []
-        own = next((each for method, each in self._methods.items() if command_of(method) == command), None)
-        if own is None:
-            self._refuse(identifier, INVALID_PARAMS, f"$.command: unknown command {command!r}")
-        elif not isinstance(arguments, list) or len(arguments) > 1:
-            self._refuse(identifier, INVALID_PARAMS, "$.arguments: expected an array of at most one argument")
-        else:
-            argument = arguments[0] if arguments else None
-            if isinstance(argument, str) and command in _BARE_STRING:
-                argument = {_BARE_STRING[command]: argument}
-            self._run(identifier, own, argument)
 
     def _take_notification(self, method: str, params: Any) -> None:
         if method == types.EXIT:
@@ -162,16 +183,10 @@ class AgentProtocol(LanguageServerProtocol):
         elif method == types.CANCEL_REQUEST:
             if isinstance(params, dict) and (identifier := _usable_id(params.get("id"))) is not None:
                 self._cancel(identifier)
-        elif not self._initialize_seen or self._shutdown:
+        elif not self._initialize_seen or self.shutdown_requested:
             logger.debug("%s is ignored: the server is not running", method)
         elif (own := self._notifications.get(method)) is not None:
-            try:
-                typed = structure(params, own.params)
-            except BadParams as bad:
-                logger.warning("%s is ignored: %s", method, bad)
-                return
-            task = asyncio.ensure_future(own.handler(typed))
-            task.add_done_callback(_log_failure)
+            self._run_notification(method, own, params)
         elif method in self.fm.builtin_features or method in self.fm.features:
             message = self._typed({"jsonrpc": "2.0", "method": method, "params": params}, None)
             if message is not None:
@@ -179,43 +194,30 @@ class AgentProtocol(LanguageServerProtocol):
 
     def _take_response(self, message: dict[str, Any]) -> None:
         identifier = _usable_id(message.get("id"))
-        if identifier is None:
-            logger.warning("the client sent a response without an id: %r", message.get("error"))
-            return
-        future = self._request_futures.get(identifier)
+        future = self._request_futures.pop(identifier, None) if identifier is not None else None
+        expected = self._result_types.pop(identifier, None) if identifier is not None else None
         if future is None or future.done():
             # Answered twice, or after the request was given up (pygls #621).
-            self._request_futures.pop(identifier, None)
-            logger.debug("a response to %r came too late", identifier)
-            return
-        expected = self._result_types.pop(identifier, None)
-        if "error" in message:
+            logger.debug("nobody waits for the response to %r", identifier)
+        elif "error" in message:
             error = message["error"] if isinstance(message["error"], dict) else {}
-            future = self._request_futures.pop(identifier)
             code = error.get("code")
-            future.set_exception(
-                JsonRpcException(
-                    str(error.get("message", "")), code if isinstance(code, int) else None, error.get("data")
-                )
-            )
-            return
-        try:
-            typed = (
-                self._converter.structure(message, expected)
-                if expected is not None
-                else JsonRPCResponseMessage(identifier, "2.0", message.get("result"))
-            )
-        except Exception as error:  # noqa: BLE001  # cattrs raises many kinds; all mean that the answer is no answer
-            self._request_futures.pop(identifier).set_exception(JsonRpcInvalidParams(str(error)))
-            return
-        super().handle_message(typed)
+            code = code if isinstance(code, int) else INTERNAL_ERROR
+            future.set_exception(JsonRpcException(str(error.get("message", "")), code, error.get("data")))
+        else:
+            try:
+                plain = JsonRPCResponseMessage(identifier or 0, "2.0", message.get("result"))
+                typed = self._converter.structure(message, expected) if expected is not None else plain
+            except Exception as error:  # noqa: BLE001  # cattrs raises many kinds; all mean that the answer is none
+                future.set_exception(JsonRpcInvalidParams(str(error)))
+            else:
+                future.set_result(typed.result)
 
-    def _typed(self, message: dict[str, Any], identifier: Any) -> Any:
+    def _typed(self, message: dict[str, Any], identifier: str | int | None) -> Any:
         """An LSP message in lsprotocol's type; None if it does not fit, which a request is told."""
         cls = self.get_message_type(message["method"])
         if cls is None:
-            kind = JsonRPCNotification if identifier is None else JsonRPCRequestMessage
-            return kind(**message)
+            return (JsonRPCNotification if identifier is None else JsonRPCRequestMessage)(**message)
         try:
             return self._converter.structure(message, cls)
         except Exception as error:  # noqa: BLE001  # cattrs raises many kinds; all mean bad params
@@ -223,106 +225,171 @@ class AgentProtocol(LanguageServerProtocol):
             if identifier is None:
                 logger.warning("%s is ignored: %s", message["method"], "; ".join(problems))
             else:
-                self._refuse(identifier, INVALID_PARAMS, f"Invalid params: {'; '.join(problems)}", problems)
+                self._respond_error(identifier, Failure.bad_params(problems))
             return None
 
-    # --- running our own ------------------------------------------------------------------------------------------
+    # --- running our own ----------------------------------------------------------------------------------------------
 
-    def _run(self, identifier: Any, method: _Method, params: Any) -> None:
+    def _run(self, identifier: str | int, method: _Method, params: Any) -> None:
         try:
             typed = structure(params, method.params)
         except BadParams as bad:
-            self._refuse(identifier, INVALID_PARAMS, f"Invalid params: {bad}", list(bad.problems))
+            self._respond_error(identifier, failure_of(bad))
             return
-        task = asyncio.ensure_future(method.handler(typed))
-        self._request_futures[identifier] = task
-        task.add_done_callback(lambda done: self._send_handler_result(done, msg_id=identifier))
+        task = asyncio.ensure_future(_handled(method.handler, typed))
+        self._in_flight[identifier] = _InFlight(task)
+        task.add_done_callback(lambda done: self._finished(done, identifier))
 
-    def _cancel(self, identifier: Any) -> None:
-        future = self._request_futures.get(identifier)
-        if future is not None and not future.done():
-            # The entry stays until the answer is sent: a cancelled handler still answers, once.
+    def _run_notification(self, name: str, method: _Method, params: Any) -> None:
+        try:
+            typed = structure(params, method.params)
+        except BadParams as bad:
+            logger.warning("%s is ignored: %s", name, bad)
+            return
+        task = asyncio.ensure_future(_handled(method.handler, typed))
+        self._notification_tasks.add(task)
+        task.add_done_callback(self._notification_tasks.discard)
+        task.add_done_callback(self._check_handler_result)
+
+    def _cancel(self, identifier: str | int) -> None:
+        """Cancel our own handler. It may still answer by itself: a cancelled prompt has a result."""
+        task = self._in_flight.get(identifier, _InFlight()).task
+        if task is not None and not task.done():
+            cancel_once(task)
+            loop = asyncio.get_running_loop()
+            loop.call_later(_CANCEL_SECONDS, self._respond_error, identifier, _CANCELLED, task)
+
+    # --- what goes out ------------------------------------------------------------------------------------------------
+
+    async def ask(self, method: str, params: Any) -> Any:
+        """The client's answer to a request of the server. Without a time limit: a person may be asked.
+
+        `params` is a type of lsprotocol or plain JSON; so is the answer. Raises JsonRpcException for an error response
+        and Unanswered when the connection ends. Cancelling tells the client (`$/cancelRequest`).
+        """
+        if self._left:
+            raise Unanswered
+        identifier = str(uuid.uuid4())
+        future = self.send_request(method, params, msg_id=identifier)
+        waiting = asyncio.wrap_future(future)
+        try:
+            await asyncio.wait({waiting})
+        except asyncio.CancelledError:
+            self._request_futures.pop(identifier, None)
+            waiting.cancel()
+            self.notify(types.CANCEL_REQUEST, types.CancelParams(identifier))
+            raise
+        if waiting.cancelled():
+            raise Unanswered
+        return waiting.result()
+
+    def leave(self) -> None:
+        """The client is gone: nothing that was asked is waited for."""
+        self._left = True
+        for future in self._request_futures.values():
             future.cancel()
 
+    def _finished(self, task: asyncio.Task[Any], identifier: str | int) -> None:
+        """Our own handler is done."""
+        if task.cancelled():
+            self._respond_error(identifier, _CANCELLED, task)
+        elif (error := task.exception()) is not None:
+            self._respond_error(identifier, self._failure(identifier, error), task)
+        else:
+            self._respond(identifier, task.result(), task)
+
     def _send_handler_result(self, future: Future[Any], *, msg_id: Any) -> None:
+        """pygls' handler is done."""
         self._request_futures.pop(msg_id, None)
         if future.cancelled():
-            self._refuse(msg_id, REQUEST_CANCELLED, "the request was cancelled")
-            return
-        match future.exception():
-            case None:
-                self._answer(msg_id, future.result())
-            case AgentError() as error:
-                data: dict[str, Any] = {"kind": error.kind, "retryable": error.retryable}
-                if error.session_id is not None:
-                    data["sessionId"] = error.session_id
-                if error.hint is not None:
-                    data["hint"] = error.hint
-                self._refuse(msg_id, REQUEST_FAILED, error.message, data)
-            case BadParams() as bad:
-                self._refuse(msg_id, INVALID_PARAMS, f"Invalid params: {bad}", list(bad.problems))
-            case JsonRpcException() as error:
-                self._refuse(msg_id, error.code, error.message, error.data if error.code != INTERNAL_ERROR else None)
-            case bug:
-                logger.error("a bug in the handler of request %r", msg_id, exc_info=bug)
-                self._refuse(
-                    msg_id, INTERNAL_ERROR, f"internal error ({type(bug).__name__}); the server's log has more"
-                )
+            self._respond_error(msg_id, _CANCELLED)
+        elif (error := future.exception()) is not None:
+            self._respond_error(msg_id, self._failure(msg_id, error))
+        else:
+            self._respond(msg_id, future.result())
 
-    # --- what goes out --------------------------------------------------------------------------------------------
-
-    def _answer(self, identifier: Any, result: Any) -> None:
-        response_type = self._result_types.pop(identifier, None)
-        if response_type is not None:
-            self._send_data(response_type(id=identifier, result=result, jsonrpc="2.0"))
-            return
-        self._send_data({"jsonrpc": "2.0", "id": identifier, "result": unstructure(result)})
-
-    def _refuse(self, identifier: Any, code: int, message: str, data: Any = None) -> None:
-        error: dict[str, Any] = {"code": code, "message": message}
-        if data is not None:
-            error["data"] = data
-        # The id is on the wire even when it is null (JSON-RPC 2.0 §5); pygls leaves it off.
-        self._send_data({"jsonrpc": "2.0", "id": identifier, "error": error})
+    def _failure(self, identifier: str | int, error: BaseException) -> Failure:
+        failure = failure_of(error)
+        if failure.is_bug:
+            logger.error("a bug in the handler of request %r", identifier, exc_info=error)
+        return failure
 
     def _send_response(self, msg_id: Any, result: Any = None, error: types.ResponseError | None = None) -> None:
-        if error is not None:
-            self._refuse(msg_id, error.code, error.message, error.data)
+        # pygls' way to answer when there is no handler's future.
+        if error is None:
+            self._respond(msg_id, result)
         else:
-            self._answer(msg_id, result)
+            self._respond_error(msg_id, Failure(error.code, error.message))
+
+    def _respond(self, identifier: str | int, result: Any, task: asyncio.Task[Any] | None = None) -> None:
+        if self._settle(identifier, task):
+            try:
+                # pygls' own results are lsprotocol's types, which its converter writes.
+                wire = result if task is None else unstructure(result)
+                self._send_data({"jsonrpc": "2.0", "id": identifier, "result": wire})
+            except (TypeError, ValueError, RecursionError, AttributeError) as error:
+                logger.error("the result of request %r cannot be written as JSON", identifier, exc_info=error)
+                self._send_error(identifier, Failure(INTERNAL_ERROR, "unserialisable result"))
+
+    def _respond_error(self, identifier: str | int, failure: Failure, task: asyncio.Task[Any] | None = None) -> None:
+        if self._settle(identifier, task):
+            self._send_error(identifier, failure)
+
+    def _settle(self, identifier: str | int, task: asyncio.Task[Any] | None) -> bool:
+        """Whether the answer is still owed; it is not any more."""
+        owed = self._in_flight.get(identifier)
+        if owed is None or owed.task is not task:
+            return False
+        del self._in_flight[identifier]
+        return True
+
+    def _send_error(self, identifier: str | int | None, failure: Failure) -> None:
+        # The id is on the wire even when it is null (JSON-RPC 2.0 §5); pygls leaves it off.
+        self._send_data({"jsonrpc": "2.0", "id": identifier, "error": failure.on_wire()})
 
     def _send_data(self, data: Any) -> None:
-        try:
-            body = json.dumps(data, default=self._serialize_message)
-        except (TypeError, ValueError, RecursionError, AttributeError) as error:
-            identifier = data.get("id") if isinstance(data, dict) else getattr(data, "id", None)
-            logger.error("a message could not be written as JSON", exc_info=error)
-            if identifier is None:
-                return
-            body = json.dumps(
-                {
-                    "jsonrpc": "2.0",
-                    "id": identifier,
-                    "error": {"code": INTERNAL_ERROR, "message": "unserialisable result"},
-                }
-            )
+        """Queue a message. Raises TypeError, ValueError, RecursionError or AttributeError for what is no JSON."""
         if self.outbox is not None:
-            self.outbox.put(framed(body))
+            self.outbox.put(framed(json.dumps(data, default=self._serialize_message, allow_nan=False)))
+
+    def _check_handler_result(self, future: Future[Any] | asyncio.Future[Any]) -> None:
+        if not future.cancelled() and (error := future.exception()) is not None:
+            logger.error("a bug in the handler of a notification", exc_info=error)
+
+    # --- the lifecycle ------------------------------------------------------------------------------------------------
 
     @lsp_method(types.INITIALIZE)
     def lsp_initialize(self, params: types.InitializeParams) -> Generator[Any, Any, types.InitializeResult]:
         """As pygls does, and announce what is ours."""
+        self.client_process = watchable(params.process_id)
         result: types.InitializeResult = yield from super().lsp_initialize(params)
         commands = [command_of(method) for method in self._methods]
+        result.capabilities.position_encoding = types.PositionEncodingKind.Utf16
         result.capabilities.execute_command_provider = types.ExecuteCommandOptions(commands=commands)
         result.capabilities.experimental = {"agent": server_abilities(commands)}
         return result
 
+    @lsp_method(types.SHUTDOWN)
+    def lsp_shutdown(self, *args: Any) -> Generator[Any, Any, None]:
+        """As pygls does; what still runs is cancelled and so answered."""
+        yield from super().lsp_shutdown(*args)
+        for identifier in list(self._in_flight):
+            self._cancel(identifier)
+
+
+def cancel_once(task: asyncio.Task[Any]) -> None:
+    """Cancel a task unless it was: a second CancelledError would stop it in the middle of ending well."""
+    if not task.cancelling():
+        task.cancel()
+
+
+async def _handled(handler: Handler, params: Any) -> Any:
+    return await handler(params)
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON")
+
 
 def _usable_id(identifier: Any) -> str | int | None:
     return identifier if isinstance(identifier, str | int) and not isinstance(identifier, bool) else None
-
-
-def _log_failure(task: asyncio.Future[Any]) -> None:
-    if not task.cancelled() and (error := task.exception()) is not None:
-        logger.error("a bug in the handler of a notification", exc_info=error)

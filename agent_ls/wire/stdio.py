@@ -1,6 +1,6 @@
 """The process of a stdio server: private streams, signals, the parent's death, one bounded job at the end.
 
-Written for Windows too (a reader thread instead of asyncio pipes, signals where they exist); only Linux is tested.
+Written for Windows too (threads instead of asyncio pipes, the signals there are); only Linux is tested.
 """
 
 from __future__ import annotations
@@ -9,153 +9,189 @@ import asyncio
 import contextlib
 import logging
 import os
+import queue
 import signal
 import sys
 import threading
+import time
 from collections.abc import Awaitable, Callable
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, NoReturn
 
-from pygls.lsp.server import LanguageServer
+from attrs import field, frozen
 
 from agent_ls.wire.framing import Body, BrokenFraming, TooLarge, read_frames
 from agent_ls.wire.jsonrpc import AgentProtocol
 from agent_ls.wire.outbox import Outbox
+from agent_ls.wire.parent import is_alive
+from agent_ls.wire.server import AgentServer
 
 logger = logging.getLogger(__name__)
 
 _PARENT_POLL_SECONDS: Final = 1.0
-_UNHANDLED_FRAMES: Final = 256
-_FLUSH_SECONDS: Final = 1.0
+_MOST_FRAMES_AHEAD: Final = 64
+_FLUSH_SECONDS: Final = 0.5
+_CANCEL_SECONDS: Final = 0.25
+_LEEWAY_SECONDS: Final = 0.25
+_SIGNALS: Final = ("SIGTERM", "SIGINT", "SIGHUP")
 
 OnExit = Callable[[str], Awaitable[None]]
 """The job at the end; the argument says why the process ends."""
 
 
-def run(server: LanguageServer, protocol: AgentProtocol, on_exit: OnExit, *, exit_seconds: float) -> int:
-    """Serve until the client leaves or a signal comes; returns the exit status. `on_exit` has `exit_seconds`.
+@frozen
+class _End:
+    """Why the process ends, and its exit status."""
 
-    Status 0 after a shutdown, an ended stream or a signal; 1 for `exit` without shutdown (LSP 3.17 "Exit") and for a
-    stream that is out of step.
+    why: str
+    status: int = 0
+
+
+def serve(server: AgentServer, on_exit: OnExit, *, exit_seconds: float) -> NoReturn:
+    """Serve over stdin and stdout until the client leaves or a signal comes; then end the process.
+
+    `on_exit` runs once and has `exit_seconds`; the process ends at most a second later, whatever hangs. Status 0 after
+    a shutdown, an ended stream or a signal; 1 for `exit` without shutdown (LSP 3.17 "Exit") and for a stream that is
+    out of step.
     """
-    return asyncio.run(_run(server, protocol, on_exit, exit_seconds))
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    process = _Process(server.protocol, on_exit, exit_seconds, loop)
+    # The loop is never closed: that waits for threads, and one that hangs must not hold the process.
+    _leave(loop.run_until_complete(process.serve()))
 
 
-def leave(status: int) -> None:
-    """End the process now: threads that still block must not hold it."""
-    logging.shutdown()
-    with contextlib.suppress(OSError):
-        sys.stderr.flush()
-    os._exit(status)
+@frozen(eq=False)
+class _Process:
+    protocol: AgentProtocol
+    on_exit: OnExit
+    exit_seconds: float
+    loop: asyncio.AbstractEventLoop
+    _ended: asyncio.Future[_End] = field(init=False)
+    # Reentrant, so that a signal handler may use it.
+    _ends: queue.SimpleQueue[_End] = field(init=False, factory=queue.SimpleQueue)
 
+    def __attrs_post_init__(self) -> None:
+        object.__setattr__(self, "_ended", self.loop.create_future())
 
-async def _run(server: LanguageServer, protocol: AgentProtocol, on_exit: OnExit, exit_seconds: float) -> int:
-    loop = asyncio.get_running_loop()
-    ended: asyncio.Future[tuple[str, int]] = loop.create_future()
+    async def serve(self) -> int:
+        """The exit status."""
+        incoming, outgoing = _private_streams()
+        outbox = Outbox(outgoing, on_broken=lambda: self.end(_End("the client is gone")))
+        outbox.start()
+        self.protocol.outbox = outbox
+        self.protocol.on_exit = lambda: self.end(_End("exit", 0 if self.protocol.shutdown_requested else 1))
+        self._end_on_signals()
+        for work in (self._read_from(incoming), self._limit_the_end):
+            threading.Thread(target=work, name="agent-ls-stdio", daemon=True).start()
+        watch = asyncio.create_task(self._watch_parent())
+        end = await self._ended
+        logger.info("ending: %s", end.why)
+        watch.cancel()
+        await self._do_last_job(end.why)
+        rest = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in rest:
+            task.cancel()
+        if rest:
+            await asyncio.wait(rest, timeout=_CANCEL_SECONDS)
+        outbox.drain(_FLUSH_SECONDS)
+        return end.status
 
-    def end(why: str, status: int = 0) -> None:
-        if not ended.done():
-            ended.set_result((why, status))
+    def end(self, end: _End) -> None:
+        """End the process; the first reason counts. From any thread, and from a signal handler."""
+        self._ends.put(end)
+        with contextlib.suppress(RuntimeError):  # the loop has ended already
+            self.loop.call_soon_threadsafe(self._set_ended, end)
 
-    incoming, outgoing = _private_streams()
-    protocol.outbox = Outbox(outgoing, on_broken=lambda: loop.call_soon_threadsafe(end, "the client is gone"))
-    protocol.outbox.start()
-    protocol.on_exit = lambda: end("exit", 0 if protocol._shutdown else 1)
-    _on_signals(loop, end)
-    reader = _Reader(incoming, protocol, loop, end)
-    threading.Thread(target=reader.read, name="agent-ls-stdin", daemon=True).start()
-    watch = asyncio.create_task(_watch_parent(server, end))
-    why, status = await ended
-    logger.info("ending: %s", why)
-    watch.cancel()
-    try:
-        await asyncio.wait_for(on_exit(why), exit_seconds)
-    except TimeoutError:
-        logger.warning("what was to be done at the end took longer than %.1f s", exit_seconds)
-    except Exception:
-        logger.exception("what was to be done at the end failed")
-    await asyncio.to_thread(protocol.outbox.drain, _FLUSH_SECONDS)
-    return status
+    def _set_ended(self, end: _End) -> None:
+        if not self._ended.done():
+            self._ended.set_result(end)
+
+    async def _do_last_job(self, why: str) -> None:
+        job = asyncio.ensure_future(self.on_exit(why))
+        # Not wait_for: it waits for a job that does not let itself be cancelled.
+        await asyncio.wait({job}, timeout=self.exit_seconds)
+        if not job.done():
+            logger.warning("what was to be done at the end took longer than %.1f s", self.exit_seconds)
+        elif not job.cancelled() and (error := job.exception()) is not None:
+            logger.error("what was to be done at the end failed", exc_info=error)
+
+    def _limit_the_end(self) -> None:
+        """Also if the event loop hangs."""
+        end = self._ends.get()
+        time.sleep(self.exit_seconds + _CANCEL_SECONDS + _FLUSH_SECONDS + _LEEWAY_SECONDS)
+        os._exit(end.status)
+
+    def _end_on_signals(self) -> None:
+        for name in _SIGNALS:
+            if (number := getattr(signal, name, None)) is not None:  # Windows has no SIGHUP
+                # Not the loop's own handlers: Windows has none, and a loop that hangs would not call them.
+                signal.signal(number, lambda received, _: self.end(_End(signal.Signals(received).name)))
+
+    async def _watch_parent(self) -> None:
+        """The client's process may die and leave the pipe open in another one."""
+        while True:
+            await asyncio.sleep(_PARENT_POLL_SECONDS)
+            if self.protocol.client_process is not None and not is_alive(self.protocol.client_process):
+                self.end(_End("the client's process is gone"))
+                return
+
+    # --- reading ------------------------------------------------------------------------------------------------------
+
+    def _read_from(self, stream: BinaryIO) -> Callable[[], None]:
+        """Reads frames in a thread and hands them to the loop, at most so many ahead of it."""
+        room = threading.BoundedSemaphore(_MOST_FRAMES_AHEAD)
+
+        def take(frame: Body | TooLarge) -> None:
+            room.release()
+            self._take(frame)
+
+        def read() -> None:
+            end = _End("the client closed the stream")
+            try:
+                for frame in read_frames(stream):
+                    room.acquire()
+                    self.loop.call_soon_threadsafe(take, frame)
+            except BrokenFraming as error:
+                end = _End(f"the client's messages cannot be read: {error}", 1)
+                sys.stderr.write(f"agent-ls: {end.why}\n")
+                sys.stderr.flush()
+            except OSError as error:
+                end = _End(f"the client's stream failed: {error}")
+            # The loop takes it behind the frames that were read: `exit` before the end of the stream is an exit.
+            self.end(end)
+
+        return read
+
+    def _take(self, frame: Body | TooLarge) -> None:
+        try:
+            match frame:
+                case Body(data):
+                    self.protocol.handle_body(data)
+                case TooLarge(length):
+                    self.protocol.refuse_too_large(length)
+        except Exception:
+            # Whatever one message does, the next one is served.
+            logger.exception("a bug while a message was taken in")
 
 
 def _private_streams() -> tuple[BinaryIO, BinaryIO]:
     """The protocol's own stdin and stdout. A stray print, also of a child, goes to stderr; children read nothing."""
     incoming = os.fdopen(os.dup(0), "rb")
     outgoing = os.fdopen(os.dup(1), "wb")
+    nothing = os.open(os.devnull, os.O_RDWR)
+    try:
+        os.fstat(2)
+    except OSError:  # an editor may start its server without a stderr
+        os.dup2(nothing, 2)
     os.dup2(2, 1)
-    sys.stdout = sys.stderr
-    nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)
+    sys.stdout = sys.stderr
     return incoming, outgoing
 
 
-def _on_signals(loop: asyncio.AbstractEventLoop, end: Callable[[str], None]) -> None:
-    for number in (signal.SIGTERM, signal.SIGINT):
-        try:
-            loop.add_signal_handler(number, end, number.name)
-        except NotImplementedError:  # Windows
-            signal.signal(number, lambda received, _: loop.call_soon_threadsafe(end, signal.Signals(received).name))
-
-
-async def _watch_parent(server: LanguageServer, end: Callable[[str], None]) -> None:
-    """The client's process may die and leave the pipe open in another one (LSP 3.17 "initialize", processId)."""
-    while True:
-        await asyncio.sleep(_PARENT_POLL_SECONDS)
-        if server.process_id and not _is_alive(server.process_id):
-            end("the client's process is gone")
-            return
-
-
-def _is_alive(process_id: int) -> bool:
-    if os.name != "posix":
-        return True  # os.kill(pid, 0) would end the process there; the closing pipe tells
-    try:
-        os.kill(process_id, 0)
-    except ProcessLookupError:
-        return False
-    except (PermissionError, OverflowError):
-        return True
-    return True
-
-
-class _Reader:
-    """Reads frames in a thread and hands them to the loop, at most so many ahead of it."""
-
-    def __init__(
-        self,
-        stream: BinaryIO,
-        protocol: AgentProtocol,
-        loop: asyncio.AbstractEventLoop,
-        end: Callable[[str, int], None],
-    ) -> None:
-        self._stream = stream
-        self._protocol = protocol
-        self._loop = loop
-        self._end = end
-        self._room = threading.BoundedSemaphore(_UNHANDLED_FRAMES)
-
-    def read(self) -> None:
-        why, status = "the client closed the stream", 0
-        try:
-            for frame in read_frames(self._stream):
-                self._room.acquire()
-                self._loop.call_soon_threadsafe(self._handle, frame)
-        except BrokenFraming as error:
-            why, status = f"the client's messages cannot be read: {error}", 1
-            sys.stderr.write(f"agent-ls: {why}\n")
-            sys.stderr.flush()
-        except OSError as error:
-            why = f"the client's stream failed: {error}"
-        with contextlib.suppress(RuntimeError):  # the loop is closed already
-            self._loop.call_soon_threadsafe(self._end, why, status)
-
-    def _handle(self, frame: Body | TooLarge) -> None:
-        self._room.release()
-        try:
-            match frame:
-                case Body(data):
-                    self._protocol.handle_body(data)
-                case TooLarge(length):
-                    self._protocol.refuse_too_large(length)
-        except Exception:
-            logger.exception("a bug while a message was taken in")
+def _leave(status: int) -> NoReturn:
+    logging.shutdown()
+    with contextlib.suppress(OSError, ValueError):
+        sys.stderr.flush()
+    os._exit(status)

@@ -6,13 +6,11 @@ import sys
 from pathlib import Path
 
 from attrs import frozen
-from pygls.lsp.server import LanguageServer
 
-from agent_ls import __version__
 from agent_ls.errors import SessionBusy
 from agent_ls.protocol import SessionId
-from agent_ls.wire.jsonrpc import AgentProtocol
-from agent_ls.wire.stdio import leave, run
+from agent_ls.wire.server import AgentServer
+from agent_ls.wire.stdio import serve
 
 
 @frozen
@@ -56,8 +54,6 @@ async def on_exit(why: str) -> None:
 
 
 if __name__ == "__main__":
-    server = LanguageServer("echo", __version__, protocol_cls=AgentProtocol)
-    protocol = server.protocol
-    assert isinstance(protocol, AgentProtocol)
-    protocol.serve("agent/echo", EchoParams, echo)
-    leave(run(server, protocol, on_exit, exit_seconds=1.0))
+    server = AgentServer("echo")
+    server.protocol.serve("agent/echo", EchoParams, echo)
+    serve(server, on_exit, exit_seconds=1.0)
