@@ -273,7 +273,7 @@ class History:
             covers=start,
             tail_ordinals=tuple(each.ordinal for each in self._live[start:]),
             next_ordinal=self._next_ordinal,
-            totals=evolve(self._totals, cost=_sum(self._totals.cost, checkpoint.cost)),
+            totals=self._totals.with_cost(checkpoint.cost),
             cost=checkpoint.cost,
         )
         # The log keeps full fidelity: a blanked tail message goes into the line as it was said.
@@ -313,16 +313,7 @@ class History:
         error: str | None = None,
     ) -> None:
         """Log that a turn ended and sync the log. `cost` is its USD without compactions, None if unknown."""
-        totals = self._totals
-        self._totals = evolve(
-            totals,
-            turns=totals.turns + 1,
-            requests=totals.requests + usage.requests,
-            input_tokens=totals.input_tokens + usage.input_tokens,
-            output_tokens=totals.output_tokens + usage.output_tokens,
-            cache_read_tokens=totals.cache_read_tokens + usage.cache_read_tokens,
-            cost=_sum(totals.cost, cost),
-        )
+        self._totals = self._totals.with_turn(usage, cost)
         entry = TurnEntry(now(), turn_id, stop_reason, usage, cost, self._next_ordinal, self._totals, error)
         self._place(self._journal.add(entry, durable=True))
 
@@ -394,7 +385,3 @@ def _without_instructions(message: ModelMessage) -> ModelMessage:
     if isinstance(message, ModelRequest) and message.instructions is not None:
         return replace(message, instructions=None)
     return message
-
-
-def _sum(one: float | None, other: float | None) -> float | None:
-    return other if one is None else one if other is None else one + other

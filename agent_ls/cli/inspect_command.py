@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _lines_of(path: Path) -> Iterator[str]:
-    from agent_ls.log.codec import BadLine, decode
+    from agent_ls.log.codec import BadLine, decode, salvage
     from agent_ls.log.lines import forwards
 
     with path.open("rb") as file:
@@ -48,7 +48,9 @@ def _lines_of(path: Path) -> Iterator[str]:
             try:
                 described = list(_described(decode(line.data)))
             except BadLine as bad:
-                described = [f"BAD LINE, skipped on resume: {bad}"]
+                whole = salvage(line.data)
+                use = "skipped on resume" if whole is None else "only its end is used on resume"
+                described = [f"BAD LINE, {use}: {bad}", *([] if whole is None else _described(whole))]
             for position, text in enumerate(described):
                 label = str(number) if position == 0 else ""
                 yield f"{label:>5}  {text}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, NewType
 
-from attrs import field, frozen, validators
+from attrs import evolve, field, frozen, validators
 
 from agent_ls.protocol import CompactionId, SessionId, StopReason, Trigger, TurnId, TurnUsage
 from agent_ls.tokens import Tokens
@@ -55,6 +55,21 @@ class Totals:
     cost: float | None = None
     answered: int = field(default=0, validator=_not_negative)
     remembered: int = field(default=0, validator=_not_negative)
+
+    def with_turn(self, usage: TurnUsage, cost: float | None) -> Totals:
+        """These sums with one turn more."""
+        return evolve(
+            self.with_cost(cost),
+            turns=self.turns + 1,
+            requests=self.requests + usage.requests,
+            input_tokens=self.input_tokens + usage.input_tokens,
+            output_tokens=self.output_tokens + usage.output_tokens,
+            cache_read_tokens=self.cache_read_tokens + usage.cache_read_tokens,
+        )
+
+    def with_cost(self, cost: float | None) -> Totals:
+        """These sums with a cost more; an unknown one changes nothing."""
+        return self if cost is None else evolve(self, cost=(self.cost or 0.0) + cost)
 
 
 @frozen
