@@ -22,11 +22,12 @@ if [ ! -f "$stamp" ]; then
   cd "$directory"
   [ -f package.json ] || printf '{"private": true}\n' >package.json
   # Without the install scripts: they fetch prebuilt binaries from hosts a build machine may not reach. Only argon2,
-  # which code-server loads at start, is built; spdlog, node-pty and native-watchdog are done without (no terminal).
+  # which code-server loads at start, and spdlog are built; node-pty and native-watchdog are done without (no terminal).
   npm install --ignore-scripts "code-server@$version"
   npm rebuild argon2
   cd node_modules/code-server/lib/vscode
   npm install --omit=dev --ignore-scripts
+  npm rebuild @vscode/spdlog # without it no output channel has a log file
   ln -sfn node_modules node_modules.asar
   (cd extensions && npm install --omit=dev --ignore-scripts)
   touch "$stamp"

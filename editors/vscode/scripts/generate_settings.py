@@ -1,6 +1,6 @@
 """Writes the server's settings into package.json, from the server's own schema: `python scripts/generate_settings.py`.
 
-A test keeps the two equal (tests/editors/vscode/test_settings_page.py).
+A test keeps the two equal (tests/settings/test_settings_schema.py).
 """
 
 from __future__ import annotations

@@ -33,30 +33,46 @@ export function compactionText(item: CompactionItem): string {
 /** A compaction as a line across the conversation, with its summary and the way back. */
 export class CompactionView {
   readonly element = element("article", { class: "compaction", tabindex: "-1" });
+  private summaryShown = false;
 
   constructor(private readonly send: Send) {}
 
   update(item: CompactionItem): void {
     const text = compactionText(item);
-    const done = item.status === "completed" && item.tier === "full";
-    const line = element(
-      "div",
-      { class: "compaction-line", title: WHY[item.trigger] },
-      icon(item.status === "started" ? "loading codicon-modifier-spin" : item.status === "failed" ? "warning" : "fold"),
-      element("span", {}, text),
-      done &&
-        !item.undone &&
-        linkButton("Undo", () => this.send({ type: "command", command: "agentLs.undoCompaction" })),
-    );
+    const sign =
+      item.status === "started" ? "loading codicon-modifier-spin" : item.status === "failed" ? "warning" : "fold";
     this.element.setAttribute("aria-label", `${text} ${WHY[item.trigger]}`);
     this.element.dataset.status = item.status;
-    this.element.replaceChildren(line);
-    if (item.summary !== undefined) this.element.append(summaryView(item.summary));
+    this.element.replaceChildren(
+      element(
+        "div",
+        { class: "compaction-line", title: WHY[item.trigger] },
+        icon(sign),
+        element("span", { class: "text" }, text),
+      ),
+      ...this.links(item),
+    );
   }
-}
 
-function summaryView(summary: string): HTMLElement {
-  const content = element("div", { class: "markdown" });
-  content.innerHTML = renderMarkdown(summary);
-  return element("details", { class: "summary" }, element("summary", {}, "Summary"), content);
+  private links(item: CompactionItem): HTMLElement[] {
+    if (item.status !== "completed" || item.tier !== "full") return [];
+    const links = element("div", { class: "compaction-links" });
+    const { summary } = item;
+    const content = element("div", { class: "markdown summary-text" });
+    if (summary !== undefined) {
+      content.innerHTML = renderMarkdown(summary);
+      content.hidden = !this.summaryShown;
+      const toggle = linkButton("Summary", () => {
+        this.summaryShown = !this.summaryShown;
+        content.hidden = !this.summaryShown;
+        toggle.setAttribute("aria-expanded", String(this.summaryShown));
+      });
+      toggle.setAttribute("aria-expanded", String(this.summaryShown));
+      links.append(toggle);
+    }
+    if (!item.undone) {
+      links.append(linkButton("Undo", () => this.send({ type: "command", command: "agentLs.undoCompaction" })));
+    }
+    return summary === undefined ? [links] : [links, content];
+  }
 }

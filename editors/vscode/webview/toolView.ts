@@ -87,7 +87,7 @@ export class ToolView {
         parts.push(element("pre", { class: "output", tabindex: "0", "aria-label": "Output" }, content.content.text));
       }
     }
-    for (const { path, line } of item.locations) {
+    for (const { path, line } of diffs.length > 0 ? [] : item.locations) {
       const label = line === undefined ? path : `${path}:${line}`;
       parts.push(
         linkButton(label, () => this.send({ type: "openFile", path, ...(line === undefined ? {} : { line }) })),
@@ -118,7 +118,12 @@ function diffView(diff: Diff, send: Send): HTMLElement {
   const { path, oldText, newText } = diff;
   const compared = diffLines(oldText ?? "", newText);
   const open = linkButton("Open diff", () => send({ type: "openDiff", path, oldText, newText }));
-  const head = element("div", { class: "diff-head" }, element("span", { class: "path" }, path), open);
+  const name = linkButton("", () => send({ type: "openFile", path }));
+  name.classList.add("path");
+  name.title = path;
+  // The end of a path says more than its beginning: what does not fit is cut on the left.
+  name.append(element("bdi", { dir: "ltr" }, path));
+  const head = element("div", { class: "diff-head" }, name, open);
   if (compared === undefined)
     return element("div", { class: "diff" }, head, element("p", {}, "Too large to show here."));
   const lines = element("pre", {

@@ -1,6 +1,8 @@
 import * as vscode from "vscode";
 import {
+  CloseAction,
   DidChangeConfigurationNotification,
+  ErrorAction,
   LanguageClient,
   type LanguageClientOptions,
   State,
@@ -15,9 +17,13 @@ import {
   type RequestPermissionParams,
   type UpdateNotification,
 } from "../shared/protocol";
+import type { AgentConnection } from "./agentConnection";
 
 /** VS Code ends the extension host 5 s after `deactivate` starts; the server gets what it can of them. */
 export const STOP_TIMEOUT_MS = 4500;
+
+const CRASH_SPAN_MS = 3 * 60_000;
+const MOST_CRASHES = 4;
 
 export interface ServerStart {
   command: string;
@@ -31,13 +37,14 @@ export type PermissionHandler = (
 ) => Promise<PermissionOutcome>;
 
 /** The connection to one `agent-ls` process after another; its events outlive a restart. */
-export class AgentClient implements vscode.Disposable {
+export class AgentClient implements AgentConnection, vscode.Disposable {
   private readonly updateEmitter = new vscode.EventEmitter<UpdateNotification>();
   private readonly gaugeEmitter = new vscode.EventEmitter<Gauge>();
   private readonly compactionEmitter = new vscode.EventEmitter<CompactionEvent>();
   private readonly readyEmitter = new vscode.EventEmitter<void>();
   private readonly stoppedEmitter = new vscode.EventEmitter<void>();
   private client: LanguageClient | undefined;
+  private served = false;
 
   readonly onUpdate = this.updateEmitter.event;
   readonly onGauge = this.gaugeEmitter.event;
@@ -60,6 +67,7 @@ export class AgentClient implements vscode.Disposable {
   /** Starts a server; a running one is stopped first. Rejects when it cannot be started. */
   async start({ command, environment }: ServerStart): Promise<void> {
     await this.stop();
+    this.served = false;
     const executable = {
       command,
       args: ["serve"],
@@ -70,7 +78,10 @@ export class AgentClient implements vscode.Disposable {
     this.client = client;
     client.onDidChangeState(({ newState }) => {
       if (this.client !== client) return;
-      if (newState === State.Running) this.readyEmitter.fire();
+      if (newState === State.Running) {
+        this.served = true;
+        this.readyEmitter.fire();
+      }
       if (newState === State.Stopped) this.stoppedEmitter.fire();
     });
     client.onNotification(Method.update, (update: UpdateNotification) => this.updateEmitter.fire(update));
@@ -85,7 +96,6 @@ export class AgentClient implements vscode.Disposable {
     await client.start();
   }
 
-  /** Sends a request; rejects with a ResponseError, or when no server runs. */
   async request<Result>(method: string, params: object, token?: vscode.CancellationToken): Promise<Result> {
     if (this.client === undefined || !this.running) throw new Error("The agent is not running.");
     return this.client.sendRequest<Result>(method, params, token);
@@ -113,6 +123,21 @@ export class AgentClient implements vscode.Disposable {
     this.stoppedEmitter.dispose();
   }
 
+  /** A server that served and died is started again, a few times; one that never came up is not tried again. */
+  private errorHandler(): NonNullable<LanguageClientOptions["errorHandler"]> {
+    let crashes: number[] = [];
+    return {
+      error: () => ({ action: ErrorAction.Continue, handled: true }),
+      closed: () => {
+        const now = Date.now();
+        crashes = [...crashes.filter((at) => now - at < CRASH_SPAN_MS), now];
+        const restart = this.served && crashes.length < MOST_CRASHES;
+        this.output.error(`the server ended by itself${restart ? " and is started again" : ""}`);
+        return { action: restart ? CloseAction.Restart : CloseAction.DoNotRestart, handled: true };
+      },
+    };
+  }
+
   private options(): LanguageClientOptions {
     const log = (input: NodeJS.ReadableStream) => {
       input.on("data", (data: Buffer) => this.output.append(data.toString()));
@@ -122,6 +147,8 @@ export class AgentClient implements vscode.Disposable {
       outputChannel: this.output,
       stdioOptions: { stdout: log, stderr: log },
       initializationOptions: { agent: { protocolVersion: PROTOCOL_VERSION, permission: true } },
+      errorHandler: this.errorHandler(),
+      initializationFailedHandler: () => false,
       synchronize: { configurationSection: "agentLs" },
       middleware: {
         workspace: {

@@ -13,7 +13,7 @@ export function contextRows({ categories, window, total, advice }: ContextResult
       description: `${tokensText(tokens)} tokens, ${percentText(tokens.count, window)}`,
     }));
   rows.push({
-    label: `${bar(Math.max(0, window - total.count), window)} Free`,
+    label: `${bar(0, window)} Free`,
     description: `${Math.max(0, window - total.count).toLocaleString("en-US")} tokens`,
   });
   if (advice.length > 0) {

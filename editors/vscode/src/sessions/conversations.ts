@@ -1,6 +1,6 @@
 import * as vscode from "vscode";
 import { localFolders } from "../folders";
-import type { AgentClient } from "../server/agentClient";
+import type { AgentConnection } from "../server/agentConnection";
 import type { ChatEvent } from "../shared/chatMessages";
 import { Method, type SessionOpened } from "../shared/protocol";
 import { Conversation } from "./conversation";
@@ -24,7 +24,7 @@ export class Conversations implements vscode.Disposable {
   readonly onDidChange = this.changeEmitter.event;
 
   constructor(
-    private readonly client: AgentClient,
+    private readonly client: AgentConnection,
     private readonly memory: vscode.Memento,
   ) {
     this.subscriptions = [

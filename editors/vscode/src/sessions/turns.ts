@@ -1,6 +1,6 @@
 import type * as vscode from "vscode";
 import type { PermissionQuestions } from "../permissions";
-import type { AgentClient } from "../server/agentClient";
+import type { AgentConnection } from "../server/agentConnection";
 import type { Attachment } from "../shared/chatMessages";
 import { type CompactResult, type ContentBlock, Method, type PromptResult, type UndoResult } from "../shared/protocol";
 import type { Conversation } from "./conversation";
@@ -9,7 +9,7 @@ import { failureOf } from "./failure";
 /** What a person does in a session; everything that comes of it is added to the conversation. */
 export class Turns {
   constructor(
-    private readonly client: AgentClient,
+    private readonly client: AgentConnection,
     private readonly questions: PermissionQuestions,
   ) {}
 

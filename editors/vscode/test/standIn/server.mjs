@@ -1,9 +1,12 @@
 #!/usr/bin/env node
 // A stand-in for `agent-ls`: speaks the wire contract over stdio with scripted answers, so that the extension's tests
 // need no Python. What a prompt does is told by its text: "edit" asks for permission, "slow" streams until cancelled.
-import { createMessageConnection, ResponseError, StreamMessageReader, StreamMessageWriter } from "vscode-jsonrpc/node.js";
+import { createMessageConnection, ResponseError, StreamMessageReader, StreamMessageWriter } from "vscode-jsonrpc/node";
 
-const connection = createMessageConnection(new StreamMessageReader(process.stdin), new StreamMessageWriter(process.stdout));
+const connection = createMessageConnection(
+  new StreamMessageReader(process.stdin),
+  new StreamMessageWriter(process.stdout),
+);
 const WINDOW = 200_000;
 const sessions = new Map();
 let counter = 0;
@@ -15,7 +18,9 @@ connection.onRequest("initialize", (params) => {
     capabilities: {
       textDocumentSync: { openClose: true, change: 2 },
       workspace: { workspaceFolders: { supported: true, changeNotifications: true } },
-      experimental: { agent: { protocolVersion: 1, compact: { focus: true, undo: true }, sessions: true, steer: true } },
+      experimental: {
+        agent: { protocolVersion: 1, compact: { focus: true, undo: true }, sessions: true, steer: true },
+      },
     },
   };
 });
@@ -31,7 +36,8 @@ connection.onNotification("workspace/didChangeConfiguration", ({ settings }) => 
 connection.onRequest("agent/newSession", ({ workspace }) => open(workspace));
 connection.onRequest("agent/resumeSession", ({ sessionId, workspace }) => {
   const session = sessions.get(sessionId);
-  if (session === undefined && sessionId !== "remembered") throw failed("sessionNotFound", `There is no session ${sessionId}.`);
+  if (session === undefined && sessionId !== "remembered")
+    throw failed("sessionNotFound", `There is no session ${sessionId}.`);
   const opened = open(workspace, sessionId);
   return {
     ...opened,
@@ -79,7 +85,8 @@ connection.onRequest("agent/prompt", async ({ sessionId, prompt }, token) => {
   const session = sessions.get(sessionId);
   const turnId = `turn-${++counter}`;
   const text = typeof prompt === "string" ? prompt : prompt[0].text;
-  const update = (value) => connection.sendNotification("agent/update", { sessionId, turnId, seq: ++session.seq, update: value });
+  const update = (value) =>
+    connection.sendNotification("agent/update", { sessionId, turnId, seq: ++session.seq, update: value });
   const say = (part) => update({ sessionUpdate: "agent_message_chunk", content: { type: "text", text: part } });
   if (text === "no key") throw failed("modelUnavailable", "No key for the model.", "Set ANTHROPIC_API_KEY.");
   session.state = "running";
@@ -117,7 +124,10 @@ async function edit(session, update) {
     ],
   });
   const allowed = outcome.outcome === "selected" && outcome.optionId === "allow_once";
-  const result = { type: "content", content: { type: "text", text: allowed ? "Edited." : `Refused: ${outcome.reason}` } };
+  const result = {
+    type: "content",
+    content: { type: "text", text: allowed ? "Edited." : `Refused: ${outcome.reason}` },
+  };
   update({
     sessionUpdate: "tool_call_update",
     toolCallId: call.toolCallId,

@@ -1,0 +1,188 @@
+// A VS Code workbench in a browser: code-server with the packaged extension, driven by playwright-core in Chromium.
+import { spawn, spawnSync } from "node:child_process";
+import fs from "node:fs";
+import net from "node:net";
+import path from "node:path";
+import { chromium } from "playwright-core";
+
+export const GAUGE = "agent-ls.agent-ls.agentLs.gauge";
+const CHROMIUM_FLAGS = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+  "--force-prefers-reduced-motion",
+];
+const SETTINGS = {
+  "workbench.startupEditor": "none",
+  "workbench.tips.enabled": false,
+  "telemetry.telemetryLevel": "off",
+  "extensions.autoUpdate": false,
+  "extensions.autoCheckUpdates": false,
+  "update.mode": "none",
+  "workbench.enableExperiments": false,
+  "chat.commandCenter.enabled": false,
+  "window.commandCenter": false,
+  "security.workspace.trust.startupPrompt": "never",
+  "security.workspace.trust.banner": "never",
+  "git.openRepositoryInParentFolders": "never",
+};
+
+/** Starts code-server on a free port with the extension installed; stop it with `stop()`. */
+export async function startCodeServer({ entry, root, vsix, workspace, settings = {}, env = {}, trust = true }) {
+  const [data, extensions, home] = ["data", "extensions", "home"].map((name) => path.join(root, name));
+  for (const folder of [path.join(data, "User"), extensions, home]) fs.mkdirSync(folder, { recursive: true });
+  fs.writeFileSync(path.join(data, "User", "settings.json"), JSON.stringify({ ...SETTINGS, ...settings }, null, 2));
+  const environment = {
+    ...process.env,
+    EXTENSIONS_GALLERY: "{}",
+    HOME: home,
+    XDG_CONFIG_HOME: path.join(home, ".config"),
+    XDG_DATA_HOME: path.join(home, ".local", "share"),
+    XDG_CACHE_HOME: path.join(home, ".cache"),
+    ...env,
+  };
+  const where = ["--user-data-dir", data, "--extensions-dir", extensions];
+  const installed = spawnSync("node", [entry, ...where, "--install-extension", vsix], { env: environment, encoding: "utf8" });
+  if (installed.status !== 0) throw new Error(`the extension was not installed: ${installed.stdout}${installed.stderr}`);
+  const port = await freePort();
+  const flags = ["--auth", "none", "--disable-telemetry", "--disable-update-check", "--disable-getting-started-override"];
+  if (trust) flags.push("--disable-workspace-trust");
+  const log = fs.openSync(path.join(root, "code-server.log"), "w");
+  const child = spawn("node", [entry, ...where, ...flags, "--bind-addr", `127.0.0.1:${port}`, workspace], {
+    env: environment,
+    stdio: ["ignore", log, log],
+    detached: true,
+  });
+  await answering(port, child);
+  return {
+    port,
+    url: `http://127.0.0.1:${port}/?folder=${encodeURIComponent(workspace)}`,
+    data,
+    // Its own process group: the extension host and the agent end with it.
+    stop: () => process.kill(-child.pid, "SIGTERM"),
+  };
+}
+
+async function answering(port, child) {
+  for (let attempt = 0; attempt < 240; attempt++) {
+    if (child.exitCode !== null) throw new Error(`code-server ended with ${child.exitCode}`);
+    const answer = await fetch(`http://127.0.0.1:${port}/healthz`).catch(() => undefined);
+    if (answer?.ok) return;
+    await new Promise((resolve) => setTimeout(resolve, 250));
+  }
+  throw new Error("code-server did not answer");
+}
+
+function freePort() {
+  return new Promise((resolve, reject) => {
+    const server = net.createServer();
+    server.once("error", reject);
+    server.listen(0, "127.0.0.1", () => {
+      const { port } = server.address();
+      server.close(() => resolve(port));
+    });
+  });
+}
+
+/** The browser with its one page; collects page errors and every host outside loopback that was asked for. */
+export class Workbench {
+  static async open({ root, url, viewport = { width: 1280, height: 800 } }) {
+    const context = await chromium.launchPersistentContext(fs.mkdtempSync(path.join(root, "chromium-")), {
+      executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+      headless: true,
+      viewport,
+      args: CHROMIUM_FLAGS,
+      permissions: ["clipboard-read", "clipboard-write"],
+    });
+    const workbench = new Workbench(context, context.pages()[0] ?? (await context.newPage()));
+    await workbench.goto(url);
+    return workbench;
+  }
+
+  errors = [];
+  outside = new Set();
+
+  constructor(context, page) {
+    this.context = context;
+    this.page = page;
+    page.on("pageerror", (error) => this.errors.push(String(error)));
+    // A webview's own files have addresses of another host, which the editor's service worker answers by itself.
+    page.on("response", (response) => response.fromServiceWorker() || this.note(response.url()));
+    page.on("requestfailed", (request) => this.note(request.url()));
+  }
+
+  note(url) {
+    const { hostname, protocol, host } = new URL(url);
+    if (protocol.startsWith("http") && hostname !== "127.0.0.1") this.outside.add(host);
+  }
+
+  async goto(url) {
+    await this.page.goto(url, { waitUntil: "domcontentloaded" });
+    await this.page.waitForSelector(".monaco-workbench .statusbar", { timeout: 60_000 });
+  }
+
+  async reload() {
+    await this.page.reload({ waitUntil: "domcontentloaded" });
+    await this.page.waitForSelector(".monaco-workbench .statusbar", { timeout: 60_000 });
+  }
+
+  get gauge() {
+    return this.page.locator(`[id="${GAUGE}"]`);
+  }
+
+  /** Waits until the gauge's text matches. */
+  async gaugeShows(pattern, timeout = 30_000) {
+    await this.page.waitForFunction(
+      ([id, source]) => new RegExp(source).test(document.getElementById(id)?.textContent ?? ""),
+      [GAUGE, pattern.source],
+      { timeout },
+    );
+    return (await this.gauge.textContent()).trim();
+  }
+
+  async gaugeLabel() {
+    return this.gauge.locator("a").first().getAttribute("aria-label");
+  }
+
+  /** Runs a command as a person does: palette, its name, Enter. */
+  async palette(command) {
+    await this.page.keyboard.press("F1");
+    const box = this.page.locator(".quick-input-widget input.input");
+    await box.waitFor();
+    await box.fill(`>${command}`);
+    await this.page.locator(".quick-input-list .monaco-list-row", { hasText: command }).first().waitFor();
+    await this.page.keyboard.press("Enter");
+  }
+
+  /** The chat page: the innermost frame of its view. */
+  async chat() {
+    for (let attempt = 0; attempt < 200; attempt++) {
+      for (const frame of this.page.frames()) {
+        if (await frame.locator("#composer textarea").count().catch(() => 0)) return frame;
+      }
+      await this.page.waitForTimeout(100);
+    }
+    throw new Error("the chat page did not come up");
+  }
+
+  async openChat() {
+    await this.palette("Agent: Open Chat");
+    const chat = await this.chat();
+    await chat.locator("#composer textarea").waitFor();
+    return chat;
+  }
+
+  async theme(id, settingsFile) {
+    const settings = JSON.parse(fs.readFileSync(settingsFile, "utf8"));
+    fs.writeFileSync(settingsFile, JSON.stringify({ ...settings, "workbench.colorTheme": id }, null, 2));
+    await this.page.waitForTimeout(1500);
+  }
+
+  async close() {
+    await this.context.close();
+  }
+}
