@@ -38,7 +38,7 @@ from agent_ls.protocol import (
     ToolCallUpdate,
     UserMessageChunk,
 )
-from agent_ls.tools.presentation import describe_call
+from agent_ls.tools.presentation import SHOWN_AS_DIFF, describe_call
 
 
 class ToolCallIds:
@@ -128,10 +128,13 @@ def _call_started(call: ToolCallPart, ids: ToolCallIds) -> ToolCall:
 
 
 def _call_ended(result: ToolReturnPart, ids: ToolCallIds) -> ToolCallUpdate:
+    succeeded = result.outcome == "success"
+    # The diff of a change is announced by the tool; text here would take its place on the screen.
+    shows_diff = succeeded and result.tool_name in SHOWN_AS_DIFF
     return ToolCallUpdate(
         tool_call_id=ids.current(result.tool_call_id),
-        status="completed" if result.outcome == "success" else "failed",
-        content=[ToolCallText(TextContent(result.model_response_str()))],
+        status="completed" if succeeded else "failed",
+        content=None if shows_diff else [ToolCallText(TextContent(result.model_response_str()))],
     )
 
 

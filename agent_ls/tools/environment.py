@@ -16,7 +16,7 @@ from agent_ls.tools.documents import Documents
 from agent_ls.tools.output import LongOutputs
 from agent_ls.tools.permissions import PermissionPolicy
 from agent_ls.tools.places import Places
-from agent_ls.tools.processes import ChildProcesses
+from agent_ls.tools.processes import ChildProcesses, end_orphans
 from agent_ls.tools.readings import Readings
 
 
@@ -67,6 +67,8 @@ class ToolEnvironment:
 
     @children.default
     def _children(self) -> ChildProcesses:
+        # A server that was killed could not end its own; the next session does it.
+        end_orphans()
         return ChildProcesses(self.session_id)
 
     def kill_children(self) -> None:

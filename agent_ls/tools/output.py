@@ -17,7 +17,9 @@ _DENSE_CHARACTERS_PER_TOKEN: Final = 1
 _LONGEST_MEAN_WORD: Final = 20
 _MOST_FOREIGN: Final = 0.3
 _HEAD_SHARE: Final = 0.6
+_MOST_LOOKED_AT: Final = 4 * _MOST_CHARACTERS
 _MOST_KEPT_CHARACTERS: Final = 20_000_000
+_MOST_KEPT_IN_ALL: Final = 10 * _MOST_KEPT_CHARACTERS
 _DENSE_RUN: Final = re.compile(r"[A-Za-z0-9+/_=-]{400,}")
 """Base64 and the like: about one token a character, and nothing a model can use (FAULTS 44)."""
 _DENSE_HEAD: Final = 80
@@ -58,18 +60,21 @@ class LongOutputs:
 
     directory: Path
     _count: int = field(init=False, default=0)
+    _kept: int = field(init=False, default=0)
 
     def bound(self, text: str, bounds: Bounds) -> str:
         """`text` as it may enter the history: without lone surrogates, long runs of base64 and more than `bounds`."""
         clean = text.encode("utf-8", "replace").decode("utf-8")
-        thinned = _DENSE_RUN.sub(_thinned, clean)
+        # Neither head nor tail can come from the middle of a very long text, so that is not looked through.
+        whole = len(clean) <= 2 * _MOST_LOOKED_AT
+        looked_at = clean if whole else f"{clean[:_MOST_LOOKED_AT]}\n{clean[-_MOST_LOOKED_AT:]}"
+        thinned = _DENSE_RUN.sub(_thinned, looked_at)
         limit = bounds.characters_for(thinned)
         if len(thinned) <= limit:
             return thinned if thinned == clean else f"{thinned}\n[Encoded data was left out. {self._where(clean)}]"
         head = int(limit * _HEAD_SHARE)
         tail = limit - head
-        left_out = len(thinned) - head - tail
-        note = f"[… {left_out} characters left out here. {self._where(clean)} …]"
+        note = f"[… {len(clean) - limit} characters left out here. {self._where(clean)} …]"
         return f"{thinned[:head]}\n{note}\n{thinned[-tail:]}"
 
     def read(self, name: str) -> str | None:
@@ -88,6 +93,9 @@ class LongOutputs:
         return f'The whole text ({len(text)} characters): recall(id="{name}", offset=…)'
 
     def _keep(self, text: str) -> str | None:
+        kept = text[:_MOST_KEPT_CHARACTERS]
+        if self._kept + len(kept) > _MOST_KEPT_IN_ALL:
+            return None
         try:
             self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
             while True:
@@ -99,9 +107,10 @@ class LongOutputs:
                     continue
                 break
             with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
-                file.write(text[:_MOST_KEPT_CHARACTERS])
+                file.write(kept)
         except OSError:
             return None
+        self._kept += len(kept)
         return f"output-{self._count}"
 
 

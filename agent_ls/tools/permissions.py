@@ -138,12 +138,12 @@ class PermissionPolicy:
                 return Allowed()
             options = _options(verdict)
             outcome = await self.client.request_permission(self.session_id, tool_call(), options)
-            return self._take(outcome, verdict, {option.option_id for option in options})
+            return await self._take(outcome, verdict, {option.option_id for option in options})
 
     def _has(self, approval: Approval) -> bool:
         return approval in self._granted or approval in self.approvals.load()
 
-    def _take(self, outcome: PermissionOutcome, asked: Ask, offered: set[str]) -> Allowed | Refused:
+    async def _take(self, outcome: PermissionOutcome, asked: Ask, offered: set[str]) -> Allowed | Refused:
         if outcome.outcome != "selected" or outcome.option_id not in offered:
             return Refused(_UNANSWERED)
         match outcome.option_id:
@@ -154,7 +154,7 @@ class PermissionPolicy:
                 return Allowed()
             case "allow_workspace" if asked.approval is not None:
                 self._granted.add(asked.approval)
-                self.approvals.add(asked.approval)
+                await asyncio.to_thread(self.approvals.add, asked.approval)
                 return Allowed()
             case _:
                 return Refused(_rejection(outcome.reason))

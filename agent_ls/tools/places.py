@@ -63,13 +63,15 @@ class Places:
         return cls(root=_resolved(workspace), never_written=tuple(_resolved(path) for path in own))
 
     def locate(self, spelling: str) -> Place:
-        """Where `spelling` leads: relative to the workspace, `~` is the user's home directory.
+        """Where `spelling` leads: relative to the workspace, `~/` in front is the user's home directory.
 
         Raises ValueError for what cannot be a path (a NUL byte), OSError for a loop of symlinks.
         """
         if "\0" in spelling:
             raise ValueError("a path cannot contain a NUL byte")
-        written = Path(os.path.normpath(self.root / Path(spelling).expanduser()))
+        # Told from the spelling: to Path.expanduser `./~` is the home directory too.
+        at_home = spelling == "~" or spelling.startswith("~/")
+        written = Path(os.path.normpath(self.root / (Path(spelling).expanduser() if at_home else spelling)))
         real = _resolved(written)
         both = (written, real)
         inside = real.is_relative_to(self.root)
@@ -85,8 +87,11 @@ class Places:
         )
 
     def spell(self, path: Path) -> str:
-        """`path` as the model should spell it: relative to the workspace where it is inside."""
-        return str(path.relative_to(self.root)) if path.is_relative_to(self.root) else str(path)
+        """`path` as the model should spell it, relative where it is inside; `locate` finds the same again."""
+        if not path.is_relative_to(self.root):
+            return str(path)
+        relative = str(path.relative_to(self.root))
+        return f"./{relative}" if relative.startswith("~") else relative
 
 
 def is_secret(path: Path) -> bool:

@@ -7,6 +7,9 @@ from typing import Any, Final
 
 from agent_ls.protocol import ToolCallLocation, ToolKind
 
+SHOWN_AS_DIFF: Final = frozenset({"write_file", "edit_file"})
+"""Tools whose result a person sees as the diff that was announced, not as text."""
+
 _TITLE_LIMIT: Final = 300
 _COMMAND_LIMIT: Final = 2_000
 """Characters of a title. What is cut is counted in it, so nothing hides unannounced."""

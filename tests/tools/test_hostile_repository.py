@@ -135,3 +135,32 @@ async def test_a_refused_edit_of_a_secret_tells_nothing_of_its_text(bench: Bench
     wrong = await bench.call("edit_file", path=".env", old_text="KEY=xyz", new_text="")
     right = await bench.call("edit_file", path=".env", old_text="KEY=abc", new_text="")
     assert wrong.content == right.content
+
+
+@pytest.mark.parametrize("tool", ["search_files", "find_files", "list_directory"])
+async def test_a_directory_called_tilde_does_not_open_the_home_directory(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tool: str
+) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "canary.txt").write_text("canary")
+    monkeypatch.setenv("HOME", str(home))
+    (bench.workspace / "~").mkdir()
+    extra = {} if tool == "list_directory" else {"pattern": "canary*"}
+    result = await bench.call(tool, path="./~", **extra)
+    assert result.outcome == "success"
+    assert "canary" not in result.content
+
+
+async def test_lone_surrogates_in_arguments_are_refused_in_words(bench: Bench) -> None:
+    bench.mode("bypass")
+    calls: list[tuple[str, str]] = [
+        ("write_file", r'{"path": "a.txt", "content": "\ud800"}'),
+        ("write_file", r'{"path": "\ud800", "content": ""}'),
+        ("read_file", r'{"path": "\ud800"}'),
+        ("run_command", r'{"command": "echo \ud800"}'),
+        ("search_files", r'{"pattern": "\ud800"}'),
+    ]
+    for result in await bench.calls(*[[call] for call in calls]):
+        assert result.outcome == "failed"
+        result.content.encode()
