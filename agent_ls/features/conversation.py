@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from concurrent.futures import Future
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 
@@ -22,6 +24,10 @@ from agent_ls.protocol import (
     SteerResult,
     UndoResult,
 )
+from agent_ls.wire.jsonrpc import cancel_once
+
+if TYPE_CHECKING:
+    from agent_ls.sessions import Sessions
 
 
 def register(host: Host) -> None:
@@ -29,7 +35,7 @@ def register(host: Host) -> None:
 
     async def prompt(params: PromptParams) -> PromptResult:
         async with _progress(host, params.work_done_token, "Agent"):
-            return await (await host.sessions()).prompt(params)
+            return await (await _sessions_despite_cancel(host)).prompt(params)
 
     async def compact(params: CompactParams) -> CompactResult:
         async with _progress(host, params.work_done_token, "Compacting"):
@@ -56,6 +62,23 @@ def register(host: Host) -> None:
     wire.serve_notification(protocol.CANCEL, CancelParams, cancel)
 
 
+async def _sessions_despite_cancel(host: Host) -> Sessions:
+    """The sessions; a cancel that comes before they are there reaches the session, which makes a result of it.
+
+    Neovim never calls back for -32800, so a cancelled prompt answers with a result (facts A2).
+    """
+    try:
+        return await host.sessions()
+    except asyncio.CancelledError:
+        task = asyncio.current_task()
+        if task is None or not task.cancelling():
+            raise
+        task.uncancel()
+        sessions = await host.sessions()
+        task.cancel()
+        return sessions
+
+
 @asynccontextmanager
 async def _progress(host: Host, token: int | str | None, title: str) -> AsyncIterator[None]:
     """`$/progress` with the client's own token; cancelling it there cancels the request (LSP 3.17)."""
@@ -65,8 +88,12 @@ async def _progress(host: Host, token: int | str | None, title: str) -> AsyncIte
     progress = host.server.work_done_progress
     progress.begin(token, types.WorkDoneProgressBegin(title=title, cancellable=True))
     task = asyncio.current_task()
-    if task is not None:
-        progress.tokens[token].add_done_callback(lambda future: future.cancelled() and task.cancel())
+
+    def cancelled(future: Future[Any]) -> None:
+        if task is not None and future.cancelled():
+            cancel_once(task)
+
+    progress.tokens[token].add_done_callback(cancelled)
     try:
         yield
     finally:

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agent_ls.errors import AgentError
+from agent_ls.features.log import set_level
 from agent_ls.features.lsp_client import LspClient
 from agent_ls.settings import LiveSettings
 from agent_ls.wire.documents import path_of
@@ -37,13 +39,16 @@ class Host:
         return [path for uri in uris if (path := path_of(uri)) is not None]
 
     def begin(self) -> None:
-        """Import what sessions need, in a thread, and start them. Called once, when the client is initialized."""
+        """Import what sessions need, in a thread, and start them. Called when the client is initialized."""
         self._sessions = asyncio.ensure_future(self._make_sessions())
-        self._sessions.add_done_callback(_log_failure)
+        self._sessions.add_done_callback(self._say_failure)
 
     async def sessions(self) -> Sessions:
-        """The sessions, as soon as they can be had. A client that never sends `initialized` gets them too."""
-        if self._sessions is None:
+        """The sessions, as soon as they can be had; what kept them from starting is raised, and tried again next time.
+
+        A client that never sends `initialized` gets them too.
+        """
+        if self._sessions is None or _failed(self._sessions):
             self.begin()
         assert self._sessions is not None
         return await asyncio.shield(self._sessions)
@@ -51,8 +56,14 @@ class Host:
     @property
     def sessions_if_made(self) -> Sessions | None:
         """The sessions, None while they are not there."""
-        made = self._sessions is not None and self._sessions.done() and not self._sessions.cancelled()
-        return self._sessions.result() if made and self._sessions is not None else None
+        made = self._sessions
+        return made.result() if made is not None and made.done() and not _failed(made) else None
+
+    def settings_changed(self) -> None:
+        """The settings in force have changed: the next decision of everyone follows them."""
+        set_level(self.settings.current.log_level)
+        if (sessions := self.sessions_if_made) is not None:
+            sessions.settings_changed()
 
     async def end(self, why: str) -> None:
         """The process's last job: turns stop, logs are closed, children end. Bounded by the caller."""
@@ -66,7 +77,13 @@ class Host:
         await sessions.start(self.folders())
         return sessions
 
-
-def _log_failure(future: asyncio.Future[Any]) -> None:
-    if not future.cancelled() and (error := future.exception()) is not None:
+    def _say_failure(self, future: asyncio.Future[Sessions]) -> None:
+        if future.cancelled() or (error := future.exception()) is None:
+            return
         logger.error("the sessions cannot be started", exc_info=error)
+        if isinstance(error, AgentError):
+            self.client.show("error", error.message)
+
+
+def _failed(future: asyncio.Future[Any]) -> bool:
+    return future.done() and (future.cancelled() or future.exception() is not None)

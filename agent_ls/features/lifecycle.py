@@ -9,6 +9,7 @@ from typing import Any, Final
 from lsprotocol import types
 
 from agent_ls.features.host import Host
+from agent_ls.features.log import log_to_client
 from agent_ls.protocol import PROTOCOL_VERSION, ClientAbilities
 from agent_ls.settings import LiveSettings
 from agent_ls.wire.converter import BadParams, structure
@@ -31,6 +32,7 @@ def register(host: Host) -> None:
 
     @server.feature(types.INITIALIZED)
     def initialized(params: types.InitializedParams) -> None:
+        log_to_client(host.client, host.settings.current.log_level)
         if host.client.abilities.protocol_version != PROTOCOL_VERSION:
             asked = host.client.abilities.protocol_version
             host.client.log("warning", f"agent-ls speaks protocol version {PROTOCOL_VERSION}, not {asked}")
