@@ -95,8 +95,8 @@ def _request_part(part: ModelRequestPart, new_ids: dict[str, deque[str]]) -> Mod
 
 
 def _result_that_says_something(part: ToolReturnPart[Any]) -> ToolReturnPart[Any]:
-    # The framework's typed results (tool search, capability loading) have a content of their own shape.
-    if type(part) is ToolReturnPart and isinstance(part.content, str) and _is_blank(part.content):
+    # The framework's typed results (tool search, capability loading) carry a mapping, never text.
+    if isinstance(part.content, str) and _is_blank(part.content):
         return replace(part, content=NO_OUTPUT)
     return part
 
