@@ -1,0 +1,120 @@
+"""Logs, kills and resumes through the real server (DESIGN §4; FAULTS 15, 30-33)."""
+
+import random
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.conftest import StartServer, allow
+from tests.e2e.raw_client import RawClient
+from tests.simulator import RecordedRequest, Reply, Simulator, ToolCall
+
+
+def test_a_killed_session_resumes_with_nothing_lost(start_server: StartServer, workspace: Path) -> None:
+    with Simulator(replies=[Reply("I will remember 7."), Reply("It was 7.")]) as simulator:
+        client = start_server(simulator)
+        first = client.request("agent/prompt", {"prompt": "Remember 7."})
+        client.kill()
+        again = start_server(simulator)
+        opened = again.request("agent/resumeSession", {"sessionId": "latest"})
+        assert opened["sessionId"] == first["sessionId"]
+        texts = [update["content"]["text"] for update in opened["history"]]
+        assert texts == ["Remember 7.", "I will remember 7."]
+        assert again.request("agent/prompt", {"prompt": "Which number?"})["text"] == "It was 7."
+        assert "Remember 7." in str(simulator.requests[-1].body)
+        assert not simulator.refused
+
+
+def test_files_are_private_and_ignored_by_git(start_server: StartServer, workspace: Path) -> None:
+    with Simulator(replies=[Reply("Hello.")]) as simulator:
+        start_server(simulator).request("agent/prompt", {"prompt": "hello"})
+    own = workspace / ".agent_ls"
+    assert stat.S_IMODE(own.stat().st_mode) == 0o700
+    assert (own / ".gitignore").read_text().strip() == "*"
+    (log,) = (own / "sessions").glob("*.jsonl")
+    assert stat.S_IMODE(log.stat().st_mode) == 0o600
+
+
+def test_a_second_server_may_not_write_the_same_session(start_server: StartServer) -> None:
+    with Simulator(replies=[Reply("one"), Reply("two")]) as simulator:
+        first = start_server(simulator)
+        session = first.request("agent/prompt", {"prompt": "hello"})["sessionId"]
+        second = start_server(simulator)
+        error = second.error("agent/resumeSession", {"sessionId": session})
+        assert error["data"]["kind"] == "sessionLocked"
+        assert second.request("agent/prompt", {"prompt": "my own"})["text"] == "two"
+
+
+def test_sessions_are_listed_resumed_closed_and_deleted(start_server: StartServer) -> None:
+    with Simulator(replies=[Reply("one"), Reply("two"), Reply("three")], otherwise=Reply("A sentence.")) as simulator:
+        client = start_server(simulator, settings={"memoryCompressionEnabled": False})
+        first = client.request("agent/prompt", {"prompt": "first prompt"})["sessionId"]
+        assert client.request("agent/newSession")["history"] == []
+        second = client.request("agent/prompt", {"prompt": "second prompt"})["sessionId"]
+        rows = client.request("agent/sessions")["sessions"]
+        assert {row["sessionId"]: row["title"] for row in rows} == {first: "first prompt", second: "second prompt"}
+        assert [row["sessionId"] for row in rows if row["active"]] == [second]
+        assert client.request("agent/resumeSession", {"sessionId": first})["sessionId"] == first
+        client.request("agent/closeSession", {"sessionId": first})
+        client.request("agent/deleteSession", {"sessionId": first})
+        assert [row["sessionId"] for row in client.request("agent/sessions")["sessions"]] == [second]
+        assert client.error("agent/resumeSession", {"sessionId": first})["data"]["kind"] == "sessionNotFound"
+
+
+def _script(request: RecordedRequest) -> Reply:
+    """Two rounds of tools for every prompt, then an answer that repeats the prompt's number."""
+    messages = request.body["messages"]
+    last_user = max(index for index, message in enumerate(messages) if message["role"] == "user")
+    results = sum(message["role"] == "tool" for message in messages[last_user:])
+    if results < 2:
+        return Reply(tool_calls=[ToolCall("read_file", {"path": "a.py"}), ToolCall("list_directory", {"path": "."})][: 2 - results])
+    return Reply(f"answer {messages[last_user]['content']}")
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_fault_33_killed_at_any_moment_every_answered_turn_is_there(
+    start_server: StartServer, workspace: Path, seed: int
+) -> None:
+    """SIGKILL after a random number of messages from the server, in the middle of whatever it does."""
+    (workspace / "a.py").write_text("x = 1\n")
+    moment = random.Random(seed).randint(3, 60)
+    with Simulator(replies=_script) as simulator:
+        client = start_server(simulator)
+        answered = _prompt_until(client, moment)
+        client.kill()
+        again = start_server(simulator)
+        if answered:
+            opened = again.request("agent/resumeSession", {"sessionId": "latest"})
+            said = [update["content"]["text"] for update in opened["history"] if "content" in update and isinstance(update["content"], dict)]
+            for number in range(answered):
+                assert f"prompt {number}" in said
+                assert f"answer prompt {number}" in "".join(said)
+        result = again.request("agent/prompt", {"prompt": "after the kill"})
+        assert result["text"] == "answer after the kill"
+        assert not simulator.refused
+
+
+def _prompt_until(client: RawClient, moment: int) -> int:
+    """Prompt again and again until `moment` messages have come; how many prompts were answered."""
+    answered = 0
+    pending = client.start_request("agent/prompt", {"prompt": "prompt 0"})
+    for _ in range(moment):
+        message: dict[str, Any] = client.receive()
+        if message.get("id") == pending and "method" not in message:
+            answered += 1
+            pending = client.start_request("agent/prompt", {"prompt": f"prompt {answered}"})
+    return answered
+
+
+def test_fault_34_a_log_that_cannot_be_written_is_said_and_the_session_goes_on(
+    start_server: StartServer, workspace: Path
+) -> None:
+    with Simulator(replies=[Reply("one"), Reply("two")]) as simulator:
+        client = start_server(simulator, agent={"permission": True}, answers={"agent/requestPermission": allow()})
+        assert client.request("agent/prompt", {"prompt": "hello"})["text"] == "one"
+        (log,) = (workspace / ".agent_ls" / "sessions").glob("*.jsonl")
+        log.unlink()
+        result = client.request("agent/prompt", {"prompt": "still there?"})
+        assert result["text"] == "two"
