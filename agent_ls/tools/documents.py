@@ -93,12 +93,14 @@ class Documents:
         document = self.document(path)
         if document is not None:
             return TextForm.of_text(document.text).text.encode("utf-8", "replace")
+        await self._check_resolved(path)
         raw = await self._disk.read_bytes(path)
         form = TextForm.of_bytes(raw)
         return raw if form is None or form.is_plain else form.text.encode("utf-8")
 
     async def write_bytes(self, path: str, data: bytes) -> None:
         """Write through the editor if it has the document open, else to the disk."""
+        await self._check_resolved(path)
         document = self.document(path)
         if document is None:
             await asyncio.to_thread(_write_to_disk, path, data)
@@ -111,6 +113,11 @@ class Documents:
                 "Nothing was changed; read the file again before you retry."
             )
         await self._remember(document.path, text)
+
+    async def _check_resolved(self, path: str) -> None:
+        """The tools are given resolved paths: a symlink in one was put there after permission was asked."""
+        if await self._disk.realpath(path) != path:
+            raise PermissionError(errno.EACCES, "A symlink appeared in the path meanwhile", path)
 
     async def _remember(self, path: Path, text: str) -> None:
         """Wait a moment for the editor to tell of the edit; what is late is known until it is told.
@@ -135,6 +142,7 @@ class Documents:
 
     async def list_dir(self, path: str) -> Sequence[FileEntry]:
         """The entries of a directory on the disk and of documents not saved yet, names with control codes spelled."""
+        await self._check_resolved(path)
         # What has no size and is no directory is a symlink that leads nowhere or in a loop: the harness would fail.
         listed = [entry for entry in await self._disk.list_dir(path) if entry.is_dir or entry.size is not None]
         entries = {entry.path: entry for entry in listed}
@@ -147,6 +155,7 @@ class Documents:
 
     async def make_dir(self, path: str) -> None:
         """As the disk does."""
+        await self._check_resolved(path)
         await self._disk.make_dir(path)
 
     async def remove(self, path: str) -> None:

@@ -79,16 +79,12 @@ class Gate(AbstractCapability[Any]):
         try:
             prepared = await self._prepare(call, args)
             result = await handler(prepared.arguments)
-        except ToolFailed as error:
-            raise ToolFailed(self._bound(error.message)) from error
-        except ModelRetry as error:
+        except (ToolFailed, ModelRetry, AgentError) as error:
             raise ToolFailed(self._bound(error.message)) from error
         except ToolFailedError as error:
             raise ToolFailed(self._bound(_text_of(error.tool_failed))) from error
         except ToolRetryError as error:
             raise ToolFailed(self._bound(_text_of(error.tool_retry))) from error
-        except AgentError as error:
-            raise ToolFailed(error.message) from error
         except Exception as error:  # whatever goes wrong in a tool is the model's to work around, not the turn's end
             logger.warning("%s failed", call.tool_name, exc_info=True)
             raise ToolFailed(self._bound(f"{call.tool_name} failed: {str(error) or type(error).__name__}")) from error
@@ -111,6 +107,9 @@ class Gate(AbstractCapability[Any]):
     async def _prepare_change(self, call: ToolCallPart, arguments: dict[str, Any]) -> _Prepared:
         environment = self._environment
         place = environment.places.locate(arguments["path"])
+        refused = environment.permissions.refusal(Change(place))
+        if refused is not None:
+            raise ToolFailed(refused.reason)
         proposal = propose(call.tool_name, arguments, place.path, environment.documents, environment.readings)
         if isinstance(proposal, Impossible):
             if place.secret or not place.inside:

@@ -124,6 +124,11 @@ class PermissionPolicy:
     # One question at a time: the answer to the first may settle the next ones.
     _asking: asyncio.Lock = field(init=False, factory=asyncio.Lock)
 
+    def refusal(self, action: Action) -> Refused | None:
+        """Why `action` may not be done, whatever a person would say; None if it may or they decide."""
+        verdict = judge(action, self.mode())
+        return verdict if isinstance(verdict, Refused) else None
+
     async def permit(self, action: Action, tool_call: Callable[[], ToolCall]) -> Allowed | Refused:
         """Whether `action` may be done, asking a person if the rules say so. `tool_call` makes what is shown."""
         verdict = judge(action, self.mode())

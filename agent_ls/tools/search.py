@@ -90,8 +90,9 @@ def search_toolset(environment: ToolEnvironment) -> FunctionToolset[Any]:
 
 @frozen
 class _Found:
-    """What one run of ripgrep said, without the paths that the editor knows better."""
+    """What one run of ripgrep said, without the paths that the editor knows better. Paths begin at `base`."""
 
+    base: bytes
     result: RipgrepResult
     not_these: frozenset[bytes]
 
@@ -107,9 +108,12 @@ class _Search:
     async def run(self, arguments: Sequence[str]) -> list[_Found]:
         """The results from the disk and from the unsaved documents. Raises ModelRetry for a bad pattern or path."""
         place = self.environment.places.locate(self.path)
-        root = self.environment.places.root
+        root, base = self.environment.places.root, b""
         if not place.inside:
             root = place.path if place.path.is_dir() else place.path.parent
+            base = os.fsencode(root) + b"/"
+            # Below `/` there is more than files: `/proc` holds the environment of this server.
+            arguments = ["--one-file-system", *arguments]
         unsaved = {
             document.path.relative_to(root): document.text
             for document in self.environment.documents.unsaved()
@@ -123,11 +127,11 @@ class _Search:
         with tempfile.TemporaryDirectory(prefix="agent-ls-") as temporary:
             chosen = [*_EXCLUDED, *_choosing(self.glob, Path(temporary, "ignore"))]
             if place.path.exists():
-                found.append(_Found(await self._ripgrep([*chosen, *arguments], target, root), known))
+                found.append(_Found(base, await self._ripgrep([*chosen, *arguments], target, root), known))
             if unsaved:
                 laid_out = Path(temporary, "unsaved")
                 await asyncio.to_thread(_lay_out, laid_out, unsaved)
-                found.append(_Found(await self._ripgrep([*chosen, *arguments], target, laid_out), frozenset()))
+                found.append(_Found(base, await self._ripgrep([*chosen, *arguments], target, laid_out), frozenset()))
         return found
 
     async def _ripgrep(self, arguments: Sequence[str], target: str, cwd: Path) -> RipgrepResult:
@@ -168,7 +172,7 @@ def _lines(found: _Found) -> Iterator[_Line]:
     for written, number, text in _RECORD.findall(found.result.output):
         path = (_BINARY_NOTE.sub(b"", written, count=1) if b"\n" in written else written).removeprefix(b"./")
         if path not in found.not_these:
-            yield path, int(number), text.rstrip(b"\r")
+            yield found.base + path, int(number), text.rstrip(b"\r")
 
 
 def _names(found: _Found) -> Iterator[bytes]:
@@ -176,7 +180,7 @@ def _names(found: _Found) -> Iterator[bytes]:
     for written in found.result.output.split(b"\0")[:-1]:
         path = written.removeprefix(b"./")
         if path not in found.not_these:
-            yield path
+            yield found.base + path
 
 
 def _spelled(path: bytes) -> str:

@@ -172,3 +172,31 @@ async def test_a_command_of_the_same_response_sees_the_edit_before_it(bench: Ben
         [("write_file", {"path": "a.txt", "content": "written"}), ("run_command", {"command": "cat a.txt"})]
     )
     assert "written" in results[1].content
+
+
+async def test_several_replacements_are_made_together_or_not_at_all(bench: Bench) -> None:
+    file = bench.workspace / "a.py"
+    file.write_text("one two three")
+    bench.client.otherwise = ALLOW
+    one, absent = {"old_text": "one", "new_text": "1"}, {"old_text": "four", "new_text": "4"}
+    assert (await bench.call("edit_file", path="a.py", replacements=[one, absent])).outcome == "failed"
+    assert bench.client.questions == []
+    two = {"old_text": "1 two", "new_text": "1 2"}
+    assert (await bench.call("edit_file", path="a.py", replacements=[one, two])).outcome == "success"
+    assert file.read_text() == "1 2 three"
+
+
+async def test_text_that_is_not_unique_is_not_replaced(bench: Bench) -> None:
+    (bench.workspace / "a.py").write_text("x x")
+    result = await bench.call("edit_file", path="a.py", old_text="x", new_text="y")
+    assert "2 times" in result.content
+
+
+async def test_a_file_that_is_not_utf8_is_left_alone(bench: Bench) -> None:
+    file = bench.workspace / "latin.txt"
+    file.write_bytes(b"caf\xe9 one")
+    bench.client.otherwise = ALLOW
+    result = await bench.call("edit_file", path="latin.txt", old_text="one", new_text="two")
+    assert result.outcome == "failed"
+    assert "not UTF-8" in result.content
+    assert file.read_bytes() == b"caf\xe9 one"

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from agent_ls.protocol import PermissionOutcome
 from agent_ls.tools.places import Places
-from tests.fake_client import choose
+from tests.fake_client import Question, choose
 from tests.tools.conftest import Bench
 
 
@@ -164,3 +165,34 @@ async def test_lone_surrogates_in_arguments_are_refused_in_words(bench: Bench) -
     for result in await bench.calls(*[[call] for call in calls]):
         assert result.outcome == "failed"
         result.content.encode()
+
+
+async def test_a_symlink_put_in_place_while_the_question_is_open_is_not_followed(bench: Bench, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (bench.workspace / "src").mkdir()
+
+    def swap_then_allow(_question: Question) -> PermissionOutcome:
+        (bench.workspace / "src").rmdir()
+        (bench.workspace / "src").symlink_to(outside)
+        return choose("allow_once")
+
+    bench.client.answers = [swap_then_allow]
+    result = await bench.call("write_file", path="src/new/a.py", content="x")
+    assert result.outcome == "failed"
+    assert list(outside.iterdir()) == []
+
+
+async def test_a_search_outside_names_whole_paths(bench: Bench, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "a.txt").write_text("needle")
+    bench.client.otherwise = choose("allow_once")
+    assert (await bench.call("search_files", pattern="needle", path="../other")).content == (
+        f"{tmp_path}/other/a.txt:1:needle"
+    )
+
+
+async def test_an_unread_protected_file_is_refused_as_protected(bench: Bench) -> None:
+    (bench.workspace / ".git").mkdir()
+    (bench.workspace / ".git" / "config").write_text("")
+    assert "protected" in (await bench.call("write_file", path=".git/config", content="x")).content
