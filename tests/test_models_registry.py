@@ -175,6 +175,12 @@ def test_the_output_allowance_fits_beside_the_prompt(window: int | None, expecte
     assert resolved.model.settings["max_tokens"] == expected
 
 
+def test_a_smaller_reserve_makes_a_smaller_allowance() -> None:
+    resolved = resolve_model("anthropic:claude-sonnet-5-5", environ=ALL_KEYS, window=50_000, reserve_fraction=0.05)
+    assert resolved.model.settings is not None
+    assert resolved.model.settings["max_tokens"] == 2_500
+
+
 async def test_anthropic_rounds_read_their_prompt_from_the_cache(simulated_model: SimulatedModel) -> None:
     looks = [Reply(tool_calls=[ToolCall("look", {})]) for _ in range(4)]
     with Simulator(replies=[*looks, Reply("done")]) as simulator:

@@ -110,11 +110,16 @@ def default_model_name(environ: Mapping[str, str] = os.environ) -> str:
 
 
 def resolve_model(
-    name: str | None, *, environ: Mapping[str, str] = os.environ, window: int | None = None
+    name: str | None,
+    *,
+    environ: Mapping[str, str] = os.environ,
+    window: int | None = None,
+    reserve_fraction: float = 0.20,
 ) -> ResolvedModel:
     """Build the model of this name; None or blank: the default. Blocking, for seconds when an SDK is imported first.
 
-    `window` is the user's window setting where set: the output allowance is fitted to the smaller of the two.
+    `window` is the user's window setting where set, `reserve_fraction` the share of it compaction keeps free: where the
+    provider wants an output allowance, it is fitted into that share of the smaller window.
     Raises ModelUnavailable with what to do for a missing key or package and for a name nobody knows.
     """
     wanted = (name or "").strip() or default_model_name(environ)
@@ -129,7 +134,7 @@ def resolve_model(
         provider = _provider(provider_name, family, wanted, environ)
         bare = infer_model(_wire_name(wanted, environ), lambda _: provider)
         known = min((size for size in (bare.context_window, window) if size), default=None)
-        model = _with_settings(bare, provider, request_settings(bare, known))
+        model = _with_settings(bare, provider, request_settings(bare, known, reserve_fraction))
     except ValueError as error:
         # infer_provider_class raises it for a provider it does not know.
         raise _unknown(wanted) from error

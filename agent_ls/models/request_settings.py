@@ -12,12 +12,10 @@ if TYPE_CHECKING:
 
 _LONGEST_OUTPUT_TOKENS: Final = 20_000
 """Below the 21,333 from which the Anthropic SDK insists on streaming."""
-_OUTPUT_SHARE: Final = 5
-"""At most a fifth of the window: what the default `compaction_reserve_fraction` keeps free."""
 
 
-def request_settings(model: Model, window: int | None) -> ModelSettings:
-    """Settings fitted to the provider and to the window (tokens, None if unknown).
+def request_settings(model: Model, window: int | None, reserve_fraction: float) -> ModelSettings:
+    """Settings fitted to the provider, to the window (tokens, None if unknown) and to the share of it kept free.
 
     The SDK's hidden retries are off: retries are ours, bounded and visible (DESIGN §5). Anthropic's API wants an output
     allowance, and pydantic-ai's default is the model's maximum, which need not fit beside the prompt; its prompt
@@ -29,7 +27,7 @@ def request_settings(model: Model, window: int | None) -> ModelSettings:
     largest = model.profile.get("anthropic_max_output_tokens")
     limits = [_LONGEST_OUTPUT_TOKENS]
     limits += [largest] if isinstance(largest, int) else []
-    limits += [max(window // _OUTPUT_SHARE, 1)] if window else []
+    limits += [max(int(window * reserve_fraction), 1)] if window else []
     anthropic = cast("AnthropicModelSettings", settings)
     anthropic["max_tokens"] = min(limits)
     anthropic["anthropic_cache_tool_definitions"] = True
