@@ -38,7 +38,7 @@ class TurnSetup:
     tools: ToolEnvironment
     reader: InstructionReader
     _model: ResolvedModel | None = field(init=False, default=None)
-    _model_key: tuple[str | None, int | None] | None = field(init=False, default=None)
+    _model_key: tuple[str | None, int | None, float] | None = field(init=False, default=None)
 
     @classmethod
     def of_session(
@@ -83,9 +83,11 @@ class TurnSetup:
 
     async def model(self) -> ResolvedModel:
         """The session's model, made anew when its settings changed. Raises ModelUnavailable."""
-        key = (self.settings.model, self.settings.compaction_context_window_tokens)
+        now = self.settings
+        key = (now.model, now.compaction_context_window_tokens, now.compaction_reserve_fraction)
         if self._model is None or key != self._model_key:
-            self._model = await asyncio.to_thread(resolve_model, key[0], window=key[1])
+            name, window, reserve = key
+            self._model = await asyncio.to_thread(resolve_model, name, window=window, reserve_fraction=reserve)
             self._model_key = key
         return self._model
 
