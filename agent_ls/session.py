@@ -98,6 +98,8 @@ class Session:
             on_event=lambda event: session.on_compaction(event),
             warn=lambda identifier, message: session.on_warning(identifier, message),
         )
+        if history.messages:
+            compactor.measure.resumed()
         meter = Meter(compactor, workspace, setup)
         session = cls(workspace, history, client, setup, compactor, meter, ids)
         return session

@@ -18,6 +18,7 @@ _SUMMARY_SHARE: Final = Fraction(10, 100)
 _USER_SHARE: Final = Fraction(15, 100)
 _MOST_SUMMARY_TOKENS: Final = 8_000
 LARGE_FIXED_SHARE: Final = Fraction(60, 100)
+_MORE_THAN_NOISE: Final = 1.15
 
 _FRAMEWORK_METADATA: Final = "__pydantic_ai__"
 _CONTEXT_INPUT: Final = "context_input_tokens"
@@ -106,6 +107,11 @@ class Measure:
     estimator: Estimator = field(factory=Estimator)
     fixed: Tokens = NOTHING
     _freed: int = field(init=False, default=0)
+    _distrusted: bool = field(init=False, default=False)
+
+    def resumed(self) -> None:
+        """The history comes from a log, in full: its newest usage may tell of one that was partly blanked."""
+        self._distrusted = True
 
     def occupancy(self, messages: Sequence[ModelMessage], first: int) -> int:
         """What the triggers of CASCADE §3 compare with the levels: measured, 0 if unknown."""
@@ -113,11 +119,11 @@ class Measure:
 
     def used(self, messages: Sequence[ModelMessage], first: int) -> Tokens:
         """What the gauge shows: as measured; estimated where something was made smaller since, or nothing measured."""
-        if (measured := last_input_tokens(messages, first)) > 0:
-            if self._freed:
-                return Tokens.estimated(max(measured - self._freed, 0))
-            return Tokens.measured(measured)
-        return self._without_anchor(messages) if messages else NOTHING
+        if (measured := last_input_tokens(messages, first)) <= 0:
+            return self._without_anchor(messages) if messages else NOTHING
+        if self._distrusted and (weighed := self._without_anchor(messages)).count > measured * _MORE_THAN_NOISE:
+            return weighed
+        return Tokens.estimated(max(measured - self._freed, 0)) if self._freed else Tokens.measured(measured)
 
     def projected(self, messages: Sequence[ModelMessage], first: int) -> Tokens:
         """What a request with all these messages will occupy: anchor input + output + estimate of what came after."""
@@ -126,7 +132,10 @@ class Measure:
         if index is None or not isinstance(response, ModelResponse):
             return self._without_anchor(messages)
         known = context_input(response) + tokens_of_response(response, self.estimator) - self._freed
-        return Tokens.estimated(max(known, 0) + self.estimator.messages(messages[index + 1 :]))
+        projected = Tokens.estimated(max(known, 0) + self.estimator.messages(messages[index + 1 :]))
+        if self._distrusted and (weighed := self._without_anchor(messages)).count > projected.count * _MORE_THAN_NOISE:
+            return weighed
+        return projected
 
     def responded(self, messages: Sequence[ModelMessage], first: int) -> None:
         """The last of `messages` is a new response: learn from what its provider counted."""
@@ -142,6 +151,7 @@ class Measure:
             grown = counted - context_input(previous) - tokens_of_response(previous, self.estimator)
             self.estimator.observe(messages[before + 1 : -1], grown)
         self._freed = 0
+        self._distrusted = False
 
     def blanked(self, freed: int) -> None:
         """A microcompaction freed about so many tokens of what the newest response counted."""
@@ -150,6 +160,7 @@ class Measure:
     def replaced(self) -> None:
         """A checkpoint was written or undone: nothing counted before holds."""
         self._freed = 0
+        self._distrusted = False
 
     def _without_anchor(self, messages: Sequence[ModelMessage]) -> Tokens:
         return Tokens.estimated(self.fixed.count + self.estimator.messages(messages))
