@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Generator
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from attrs import field, frozen
+from attrs import field, fields, frozen
 from cattrs import transform_error
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
@@ -46,9 +46,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_CANCEL_SECONDS: Final = 5.0
-"""How long a cancelled handler may take to answer by itself before the request is answered for it."""
-
 _CANCELLED: Final = Failure(REQUEST_CANCELLED, "the request was cancelled")
 
 Handler = Callable[[Any], Awaitable[Any]]
@@ -72,8 +69,12 @@ class _InFlight:
 
 
 class AgentProtocol(DocumentSync):
-    """The protocol of one connection. `on_exit` is called for the notification `exit`."""
+    """The protocol of one connection. `on_exit` is called for the notification `exit`.
 
+    A cancelled handler has `cancel_seconds` to answer by itself; then the request is answered for it.
+    """
+
+    cancel_seconds = 5.0
     outbox: Outbox | None = None
     on_exit: Callable[[], None] = staticmethod(lambda: None)
 
@@ -167,8 +168,9 @@ class AgentProtocol(DocumentSync):
         return None
 
     def _take_lsp_request(self, identifier: str | int, method: str, params: Any) -> None:
-        if method not in self.fm.builtin_features and method not in self.fm.features:
-            self._respond_error(identifier, Failure(METHOD_NOT_FOUND, f"unknown method {method!r}"))
+        known = method in self.fm.builtin_features or method in self.fm.features
+        if not known or not _is_request(method):
+            self._respond_error(identifier, Failure(METHOD_NOT_FOUND, f"unknown request {method!r}"))
             return
         typed = self._typed({"jsonrpc": "2.0", "id": identifier, "method": method, "params": params}, identifier)
         if typed is None:
@@ -255,9 +257,10 @@ class AgentProtocol(DocumentSync):
         """Cancel our own handler. It may still answer by itself: a cancelled prompt has a result."""
         task = self._in_flight.get(identifier, _InFlight()).task
         if task is not None and not task.done():
-            cancel_once(task)
             loop = asyncio.get_running_loop()
-            loop.call_later(_CANCEL_SECONDS, self._respond_error, identifier, _CANCELLED, task)
+            # Not at once: a task that has not begun would end without having run, and could not answer by itself.
+            loop.call_soon(cancel_once, task)
+            loop.call_later(self.cancel_seconds, self._respond_error, identifier, _CANCELLED, task)
 
     # --- what goes out ------------------------------------------------------------------------------------------------
 
@@ -381,6 +384,12 @@ def cancel_once(task: asyncio.Task[Any]) -> None:
     """Cancel a task unless it was: a second CancelledError would stop it in the middle of ending well."""
     if not task.cancelling():
         task.cancel()
+
+
+def _is_request(method: str) -> bool:
+    """Whether a method of LSP is answered; methods that lsprotocol does not know are."""
+    cls = types.METHOD_TO_TYPES.get(method, (None,))[0]
+    return cls is None or "id" in {each.name for each in fields(cls)}
 
 
 async def _handled(handler: Handler, params: Any) -> Any:

@@ -27,6 +27,7 @@ from agent_ls.wire.server import AgentServer
 
 logger = logging.getLogger(__name__)
 
+_STDIN, _STDOUT, _STDERR = range(3)
 _PARENT_POLL_SECONDS: Final = 1.0
 _MOST_FRAMES_AHEAD: Final = 64
 _FLUSH_SECONDS: Final = 0.5
@@ -53,11 +54,12 @@ def serve(server: AgentServer, on_exit: OnExit, *, exit_seconds: float) -> NoRet
     a shutdown, an ended stream or a signal; 1 for `exit` without shutdown (LSP 3.17 "Exit") and for a stream that is
     out of step.
     """
+    incoming, outgoing = _private_streams()
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
     process = _Process(server.protocol, on_exit, exit_seconds, loop)
     # The loop is never closed: that waits for threads, and one that hangs must not hold the process.
-    _leave(loop.run_until_complete(process.serve()))
+    _leave(loop.run_until_complete(process.serve(incoming, outgoing)))
 
 
 @frozen(eq=False)
@@ -73,9 +75,8 @@ class _Process:
     def __attrs_post_init__(self) -> None:
         object.__setattr__(self, "_ended", self.loop.create_future())
 
-    async def serve(self) -> int:
+    async def serve(self, incoming: BinaryIO, outgoing: BinaryIO) -> int:
         """The exit status."""
-        incoming, outgoing = _private_streams()
         outbox = Outbox(outgoing, on_broken=lambda: self.end(_End("the client is gone")))
         outbox.start()
         self.protocol.outbox = outbox
@@ -175,17 +176,21 @@ class _Process:
 
 
 def _private_streams() -> tuple[BinaryIO, BinaryIO]:
-    """The protocol's own stdin and stdout. A stray print, also of a child, goes to stderr; children read nothing."""
-    incoming = os.fdopen(os.dup(0), "rb")
-    outgoing = os.fdopen(os.dup(1), "wb")
+    """The protocol's own stdin and stdout. A stray print, also of a child, goes to stderr; children read nothing.
+
+    First of all, while the descriptors are what the editor made them: it may give no stderr, and the next file opened
+    would take its number.
+    """
     nothing = os.open(os.devnull, os.O_RDWR)
-    try:
-        os.fstat(2)
-    except OSError:  # an editor may start its server without a stderr
-        os.dup2(nothing, 2)
-    os.dup2(2, 1)
-    os.dup2(nothing, 0)
-    os.close(nothing)
+    if sys.stderr is None or nothing == _STDERR:
+        os.dup2(nothing, _STDERR)
+        sys.stderr = os.fdopen(_STDERR, "w", encoding="utf-8", errors="backslashreplace", closefd=False)
+    incoming = os.fdopen(os.dup(_STDIN), "rb")
+    outgoing = os.fdopen(os.dup(_STDOUT), "wb")
+    os.dup2(_STDERR, _STDOUT)
+    os.dup2(nothing, _STDIN)
+    if nothing > _STDERR:
+        os.close(nothing)
     sys.stdout = sys.stderr
     return incoming, outgoing
 
