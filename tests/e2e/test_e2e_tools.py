@@ -196,6 +196,52 @@ def test_an_answer_for_the_workspace_is_kept_for_the_next_server(start_server: S
     assert (workspace / "log").read_text() == "once\nonce\n"
 
 
+def test_an_answer_that_is_late_doubled_or_for_another_call_changes_nothing(
+    start_server: StartServer, workspace: Path
+) -> None:
+    write = call("write_file", path="a.py", content="x")
+    with Simulator(replies=[write, write, Reply("Not.")], otherwise=Reply("-")) as simulator:
+        client = start_server(simulator, agent={"permission": True})
+        questions: list[Json] = []
+        client._answer = questions.append  # type: ignore[method-assign]  # this person takes their time
+        yes = {"outcome": {"outcome": "selected", "optionId": "allow_once"}}
+        no = {"outcome": {"outcome": "selected", "optionId": "reject_once"}}
+
+        def ask() -> int:
+            identifier = client.start_request("agent/prompt", {"prompt": "Write."})
+            client.wait_for(lambda message: message.get("method") == "agent/requestPermission")
+            return identifier
+
+        def answer(identifier: object, result: Json) -> None:
+            client.send({"jsonrpc": "2.0", "id": identifier, "result": result})
+
+        first = ask()
+        client.notify("$/cancelRequest", {"id": first})
+        assert client.response(first)["result"]["stopReason"] == "cancelled"
+        answer(questions[0]["id"], yes)
+        second = ask()
+        answer(questions[0]["id"], yes)
+        answer("of nobody", yes)
+        answer(questions[1]["id"], no)
+        answer(questions[1]["id"], yes)
+        assert client.response(second)["result"]["text"] == "Not."
+        assert not (workspace / "a.py").exists()
+        assert client.request("agent/status")["protocolVersion"] == 1
+        assert not simulator.refused
+
+
+def test_a_client_that_goes_while_it_is_asked_has_said_no(start_server: StartServer, workspace: Path) -> None:
+    with Simulator(replies=[call("write_file", path="a.py", content="x")], otherwise=Reply("-")) as simulator:
+        client = start_server(simulator, agent={"permission": True})
+        client._answer = lambda message: None  # type: ignore[method-assign]  # nobody is there
+        client.start_request("agent/prompt", {"prompt": "Write."})
+        client.wait_for(lambda message: message.get("method") == "agent/requestPermission")
+        assert client.process.stdin is not None
+        client.process.stdin.close()
+        client.process.wait(PATIENCE_SECONDS)
+    assert not (workspace / "a.py").exists()
+
+
 def _alive(process: int) -> bool:
     try:
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
