@@ -25,7 +25,6 @@ from agent_ls.protocol import (
     LastCompaction,
     SessionState,
 )
-from agent_ls.tokens import Tokens
 from agent_ls.turn_setup import TurnSetup
 
 
@@ -66,9 +65,7 @@ class Meter:
             estimator.text(tool.name + (tool.description or "") + json.dumps(tool.parameters_json_schema))
             for tool in parameters.function_tools
         )
-        measure = self.compactor.measure
-        if not measure.fixed.is_measured:
-            measure.fixed = Tokens.estimated(self._instructions + self._tools)
+        self.compactor.measure.carries(self._instructions + self._tools)
 
     def responded(self, response: ModelResponse) -> None:
         """A response is in the history: learn from it."""

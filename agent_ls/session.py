@@ -99,7 +99,7 @@ class Session:
             warn=lambda identifier, message: session.on_warning(identifier, message),
         )
         if history.messages:
-            compactor.measure.resumed()
+            compactor.measure.resumed(history.messages, history.first_after_checkpoint)
         meter = Meter(compactor, workspace, setup)
         session = cls(workspace, history, client, setup, compactor, meter, ids)
         return session

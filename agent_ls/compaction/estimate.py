@@ -1,199 +1,156 @@
 """How many tokens a message will cost before a provider has counted it (CASCADE §14).
 
-Text is weighed by what it is made of, not by its length: words, digits, punctuation, scripts, unbroken runs such as
-base64. The weights were fitted to the o200k vocabulary on real coding sessions (benchmarks/bench_estimate.py). A
-session's own provider then corrects them: every two consecutive responses tell what the messages between them cost.
+Text is weighed by what it is made of (`text_weight`), pictures and other media by their kind. A session's own provider
+then corrects the estimate: every two consecutive responses tell what the messages between them cost.
 """
 
 from __future__ import annotations
 
 import json
-import re
+import logging
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any, Final
 
+from attrs import frozen
 from pydantic_ai.messages import (
+    AudioUrl,
     BinaryContent,
+    CachePoint,
     DocumentUrl,
     FilePart,
     ImageUrl,
     ModelMessage,
     ModelResponse,
+    TextContent,
     TextPart,
     ThinkingPart,
     ToolCallPart,
     ToolReturnPart,
+    UploadedFile,
+    UserPromptPart,
+    VideoUrl,
 )
+
+from agent_ls.compaction.text_weight import estimate_text
+
+__all__ = ["IMAGE_TOKENS", "Estimator", "estimate_text", "tokens_of_response"]
+
+logger = logging.getLogger(__name__)
 
 IMAGE_TOKENS: Final = 1_600
 """A picture, whatever its bytes: providers scale it to about this many (Anthropic and OpenAI vision guides)."""
-DOCUMENT_TOKENS_PER_KIB: Final = 25
-_PART_TOKENS: Final = 4
-_MESSAGE_TOKENS: Final = 3
+_DOCUMENT_TOKENS: Final = 3_200
+"""A document or recording of which only the address is known."""
+_DOCUMENT_TOKENS_PER_KIB: Final = 25
+_RECORDING_TOKENS_PER_KIB: Final = 2
+_BASE64_TOKENS_PER_BYTE: Final = 0.9
 
-_WORD: Final = re.compile(r"[A-Za-z]+")
-_RUN: Final = re.compile(r"[A-Za-z0-9+/_=-]{48,}")
-_DIGIT: Final = re.compile(r"[0-9]")
-_PUNCTUATION: Final = re.compile(r"[^\sA-Za-z0-9\u0080-\U0010ffff]")
-_GAP: Final = re.compile(r"\n[ \t]*|[ \t]{2,}")
-_WIDE: Final = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]")
-_OTHER: Final = re.compile(r"[\u0080-\u2e7f\ua000-\uabff\ufb00-\ufeff\U00010000-\U0001ffff\ud800-\udfff]")
+_PART_TOKENS: Final = 4.0
+_MESSAGE_TOKENS: Final = 3.0
+_UNWEIGHABLE_TOKENS: Final = 64.0
 
-_PER_WORD: Final = 0.78
-_PER_LETTER: Final = 0.07
-_PER_DIGIT: Final = 0.42
-_PER_PUNCTUATION: Final = 0.52
-_PER_GAP: Final = 0.35
-_PER_WIDE: Final = 0.62
-_PER_OTHER: Final = 0.42
-_PER_RUN_CHARACTER: Final = 0.68
-
-_LEAST_FACTOR: Final = 0.6
+_FIRST_FACTOR: Final = 1.1
+_LEAST_FACTOR: Final = 0.5
 _GREATEST_FACTOR: Final = 2.5
-_DAMPING_TOKENS: Final = 1_500
+_LEAST_RATIO: Final = 0.4
+_GREATEST_RATIO: Final = 2.5
+_FIRST_TRUST: Final = 2_000
+_GREATEST_TRUST: Final = 8_000
 
 
-def estimate_text(text: str) -> float:
-    """Tokens of a text, uncalibrated."""
-    if not text:
-        return 0.0
-    runs = 0
-    if len(text) >= 48:
-        text, runs = _without_runs(text)
-    words = _WORD.findall(text)
-    tokens = (
-        len(words) * _PER_WORD
-        + sum(map(len, words)) * _PER_LETTER
-        + len(_DIGIT.findall(text)) * _PER_DIGIT
-        + len(_PUNCTUATION.findall(text)) * _PER_PUNCTUATION
-        + len(_GAP.findall(text)) * _PER_GAP
-        + runs * _PER_RUN_CHARACTER
-    )
-    if not text.isascii():
-        tokens += len(_WIDE.findall(text)) * _PER_WIDE + len(_OTHER.findall(text)) * _PER_OTHER
-    return tokens
+@frozen
+class _Weight:
+    """Uncalibrated tokens: of text, which calibration scales, and of media, which it does not."""
+
+    text: float
+    media: float = 0.0
+
+    def __add__(self, other: _Weight) -> _Weight:
+        return _Weight(self.text + other.text, self.media + other.media)
+
+    def times(self, factor: float) -> float:
+        return self.text * factor + self.media
 
 
-def _without_runs(text: str) -> tuple[str, int]:
-    """The text without unbroken runs that mix letters with digits (base64, hashes), and their characters."""
-    taken = 0
-
-    def take(run: re.Match[str]) -> str:
-        nonlocal taken
-        found = run[0]
-        if not any(character.isdigit() for character in found) or found.count("_") + found.count("-") > len(found) // 8:
-            return found
-        taken += len(found)
-        return ""
-
-    rest = _RUN.sub(take, text)
-    return (rest, taken) if taken else (text, 0)
+_NO_WEIGHT: Final = _Weight(0.0)
 
 
-def _estimate_message(message: ModelMessage) -> float:
-    tokens = float(_MESSAGE_TOKENS)
-    for part in message.parts:
-        tokens += _PART_TOKENS + _estimate_part(part)
-    return tokens
-
-
-def _estimate_part(part: Any) -> float:
-    match part:
-        case TextPart(content=str(text)) | ThinkingPart(content=str(text)):
-            return estimate_text(text)
-        case ToolCallPart():
-            return estimate_text(part.tool_name) + _estimate_value(part.args)
-        case ToolReturnPart():
-            return estimate_text(part.tool_name) + _estimate_value(part.content)
-        case FilePart(content=content):
-            return _estimate_value(content)
-        case _:
-            # Parts of the framework, of providers and of later versions: what they hold is what they cost.
-            held = [getattr(part, name, None) for name in ("content", "args", "tool_name")]
-            return sum(_estimate_value(value) for value in held if value is not None)
-
-
-def _estimate_value(value: Any) -> float:
-    match value:
-        case None:
-            return 0.0
-        case str():
-            return estimate_text(value)
-        case BinaryContent():
-            return _estimate_binary(value)
-        case ImageUrl():
-            return IMAGE_TOKENS
-        case DocumentUrl():
-            return IMAGE_TOKENS * 2
-        case bytes():
-            return len(value) * _PER_RUN_CHARACTER * 4 / 3
-        case list() | tuple():
-            return sum(_estimate_value(item) for item in value) + len(value)
-        case _:
-            return estimate_text(_as_text(value))
-
-
-def _estimate_binary(content: BinaryContent) -> float:
-    if content.is_image:
-        return IMAGE_TOKENS
-    return max(IMAGE_TOKENS, len(content.data) / 1024 * DOCUMENT_TOKENS_PER_KIB)
-
-
-def _as_text(value: Any) -> str:
-    try:
-        return json.dumps(value, ensure_ascii=False, default=str)
-    except (TypeError, ValueError, RecursionError):
-        return repr(value)
+@frozen
+class _Weighed:
+    whole: _Weight
+    parts: tuple[_Weight, ...]
 
 
 class Estimator:
-    """One session's estimate. Never raises; each message object is weighed once in its life."""
+    """One session's estimate. Never raises; each message object is weighed once in its life.
+
+    Messages are not to be changed in place, which pydantic-ai forbids as well.
+    """
 
     def __init__(self) -> None:
-        self._factor = 1.0
-        self._weighed: dict[int, tuple[weakref.ref[Any], float]] = {}
+        self._factor = _FIRST_FACTOR
+        self._trust = float(_FIRST_TRUST)
+        self._weighed: dict[int, tuple[weakref.ref[Any], _Weighed]] = {}
 
     @property
     def factor(self) -> float:
-        """What the session's provider counts for one uncalibrated token."""
+        """What the session's provider counts for one uncalibrated token of text."""
         return self._factor
 
     def message(self, message: ModelMessage) -> int:
         """Tokens of one message."""
-        return round(self._raw(message) * self._factor)
+        return round(self._weigh(message).whole.times(self._factor))
 
     def messages(self, messages: Iterable[ModelMessage]) -> int:
         """Tokens of several messages."""
-        return round(sum(self._raw(message) for message in messages) * self._factor)
+        factor = self._factor
+        return round(sum(self._weigh(message).whole.times(factor) for message in messages))
+
+    def parts(self, message: ModelMessage) -> Sequence[float]:
+        """Tokens of each part of a message, in their order. What frames the message is no part's."""
+        factor = self._factor
+        return [part.times(factor) for part in self._weigh(message).parts]
 
     def text(self, text: str) -> int:
         """Tokens of a text, for example of instructions."""
         return round(estimate_text(text) * self._factor)
 
-    def observe(self, between: Sequence[ModelMessage], counted: int) -> None:
-        """A provider counted `counted` tokens for these messages, which came between two of its responses.
+    def observe(self, span: Iterable[ModelMessage], counted: int) -> None:
+        """A provider counted `counted` tokens for these messages.
 
-        Damped by how much that is, so that one odd message cannot turn the session's estimate around.
+        The span from one response up to the next is what their two counts differ by, so it starts with the earlier
+        response itself: its reported output may hold thinking that is never sent again. Damped: a span moves the
+        factor by its share of what was seen lately. A count that cannot be these messages' (they were blanked
+        between, or never sent) teaches nothing.
         """
-        raw = sum(self._raw(message) for message in between)
-        if raw <= 0 or counted <= 0:
+        weight = sum((self._weigh(message).whole for message in span), _NO_WEIGHT)
+        if weight.text <= 0:
             return
-        ratio = min(max(counted / raw, _LEAST_FACTOR), _GREATEST_FACTOR)
-        weight = 0.6 * raw / (raw + _DAMPING_TOKENS)
-        self._factor += (ratio - self._factor) * weight
+        ratio = (counted - weight.media) / weight.text
+        if not _LEAST_RATIO <= ratio <= _GREATEST_RATIO:
+            return
+        moved = self._factor + (ratio - self._factor) * weight.text / (weight.text + self._trust)
+        self._factor = min(max(moved, _LEAST_FACTOR), _GREATEST_FACTOR)
+        self._trust = min(self._trust + weight.text, _GREATEST_TRUST)
 
-    def _raw(self, message: ModelMessage) -> float:
+    def _weigh(self, message: ModelMessage) -> _Weighed:
         key = id(message)
         known = self._weighed.get(key)
         if known is not None and known[0]() is message:
             return known[1]
-        tokens = _estimate_message(message)
-        self._weighed[key] = (weakref.ref(message, _forget(self._weighed, key)), tokens)
-        return tokens
+        weighed = _weigh_message(message)
+        self._weighed[key] = (weakref.ref(message, _forget(self._weighed, key)), weighed)
+        return weighed
 
 
-def _forget(weighed: dict[int, tuple[weakref.ref[Any], float]], key: int) -> Callable[[weakref.ref[Any]], None]:
+def tokens_of_response(response: ModelResponse, estimator: Estimator) -> int:
+    """What a response adds to the context: as counted, else estimated."""
+    return response.usage.output_tokens or estimator.message(response)
+
+
+def _forget(weighed: dict[int, tuple[weakref.ref[Any], _Weighed]], key: int) -> Callable[[weakref.ref[Any]], None]:
     """Bodies that leave the history leave the cache; the id may be another object's by then."""
 
     def forget(reference: weakref.ref[Any]) -> None:
@@ -203,6 +160,78 @@ def _forget(weighed: dict[int, tuple[weakref.ref[Any], float]], key: int) -> Cal
     return forget
 
 
-def tokens_of_response(response: ModelResponse, estimator: Estimator) -> int:
-    """What a response adds to the context: as counted, else estimated."""
-    return response.usage.output_tokens or estimator.message(response)
+def _weigh_message(message: ModelMessage) -> _Weighed:
+    parts = tuple(_weigh_part(part) for part in message.parts)
+    return _Weighed(sum(parts, _Weight(_MESSAGE_TOKENS)), parts)
+
+
+def _weigh_part(part: Any) -> _Weight:
+    try:
+        return _Weight(_PART_TOKENS) + _weigh_held(part)
+    except Exception:  # a tool may return any object, and reading it runs that object's code
+        logger.debug("a part of kind %s cannot be weighed", type(part).__name__, exc_info=True)
+        return _Weight(_UNWEIGHABLE_TOKENS)
+
+
+def _weigh_held(part: Any) -> _Weight:
+    match part:
+        case TextPart() | ThinkingPart() | UserPromptPart() | FilePart():
+            return _weigh_value(part.content)
+        case ToolCallPart():
+            return _weigh_value(part.tool_name) + _weigh_value(part.args)
+        case ToolReturnPart():
+            return _weigh_value(part.tool_name) + _weigh_value(part.content)
+        case _:
+            # Parts of the framework, of providers and of later versions: what they hold is what they cost.
+            held = (getattr(part, name, None) for name in ("tool_name", "args", "content"))
+            return sum(map(_weigh_value, held), _NO_WEIGHT)
+
+
+def _weigh_value(value: Any) -> _Weight:
+    match value:
+        case None | CachePoint():
+            return _NO_WEIGHT
+        case str():
+            return _Weight(estimate_text(value))
+        case TextContent():
+            return _Weight(estimate_text(value.content))
+        case BinaryContent():
+            return _weigh_binary(value)
+        case ImageUrl():
+            return _Weight(0.0, IMAGE_TOKENS)
+        case DocumentUrl() | AudioUrl() | VideoUrl() | UploadedFile():
+            return _Weight(0.0, _DOCUMENT_TOKENS)
+        case bytes() | bytearray() | memoryview():
+            return _Weight(len(value) * _BASE64_TOKENS_PER_BYTE)
+        case Mapping() | list() | tuple() if _holds_media(value):
+            # A picture inside a structure is sent beside it, not spelled out in it.
+            items = chain.from_iterable(value.items()) if isinstance(value, Mapping) else value
+            return sum(map(_weigh_value, items), _Weight(float(len(value))))
+        case _:
+            return _Weight(estimate_text(_as_text(value)))
+
+
+def _holds_media(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return any(map(_holds_media, value.values()))
+    if isinstance(value, list | tuple):
+        return any(map(_holds_media, value))
+    return isinstance(value, BinaryContent | ImageUrl | DocumentUrl | AudioUrl | VideoUrl | UploadedFile | bytes)
+
+
+def _weigh_binary(content: BinaryContent) -> _Weight:
+    kib = len(content.data) / 1024
+    if content.is_image:
+        return _Weight(0.0, IMAGE_TOKENS)
+    if content.media_type.startswith("text/"):
+        return _Weight(estimate_text(content.data.decode("utf-8", "replace")))
+    if content.is_audio or content.is_video:
+        return _Weight(0.0, kib * _RECORDING_TOKENS_PER_KIB)
+    return _Weight(0.0, max(IMAGE_TOKENS, kib * _DOCUMENT_TOKENS_PER_KIB))
+
+
+def _as_text(value: Any) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False, default=str)
+    except (TypeError, ValueError):
+        return repr(value)

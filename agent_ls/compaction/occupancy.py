@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from itertools import pairwise
 from typing import Final
 
 from attrs import define, field, frozen
@@ -19,9 +20,11 @@ _USER_SHARE: Final = Fraction(15, 100)
 _MOST_SUMMARY_TOKENS: Final = 8_000
 LARGE_FIXED_SHARE: Final = Fraction(60, 100)
 _MORE_THAN_NOISE: Final = 1.15
+_CALIBRATING_MESSAGES: Final = 64
 
 _FRAMEWORK_METADATA: Final = "__pydantic_ai__"
-_CONTEXT_INPUT: Final = "context_input_tokens"
+_CONTEXT_INPUT: Final = ("context_input_tokens", "initial_input_tokens")
+"""What pydantic-ai calls it now, and what version 2.56 called it in histories it saved."""
 
 
 def level(window: int, reserve: float) -> int:
@@ -74,10 +77,12 @@ def context_input(response: ModelResponse) -> int:
     A response that bills several requests carries its context size in metadata (pydantic-ai's `_context_size`).
     """
     framework = (response.metadata or {}).get(_FRAMEWORK_METADATA)
-    stamped = framework.get(_CONTEXT_INPUT) if isinstance(framework, Mapping) else None
-    if isinstance(stamped, int) and stamped > 0:
-        return stamped
-    return response.usage.input_tokens
+    if isinstance(framework, Mapping):
+        for name in _CONTEXT_INPUT:
+            stamped = framework.get(name)
+            if isinstance(stamped, int) and stamped > 0:
+                return stamped
+    return max(response.usage.input_tokens, 0)
 
 
 def anchor(messages: Sequence[ModelMessage], first: int = 0) -> int | None:
@@ -102,16 +107,48 @@ def last_input_tokens(messages: Sequence[ModelMessage], first: int = 0) -> int:
 
 @define
 class Measure:
-    """What one session's context occupies. `fixed` is what every request carries besides messages, in tokens."""
+    """What one session's context occupies, from what its provider counted and what came after.
+
+    Messages are what the model will see; `first` is the index of the first produced after the last checkpoint.
+    """
 
     estimator: Estimator = field(factory=Estimator)
-    fixed: Tokens = NOTHING
+    _carried: float = field(init=False, default=0.0)
+    _learned: Tokens | None = field(init=False, default=None)
+    _carried_when_learned: float | None = field(init=False, default=None)
     _freed: int = field(init=False, default=0)
     _distrusted: bool = field(init=False, default=False)
 
-    def resumed(self) -> None:
-        """The history comes from a log, in full: its newest usage may tell of one that was partly blanked."""
+    @property
+    def fixed(self) -> Tokens:
+        """What every request carries besides messages: as the first response's count told, estimated before that."""
+        if self._learned is None:
+            return Tokens.estimated(round(self._carried * self.estimator.factor))
+        if self._carried_when_learned is None:
+            return self._learned
+        changed = round((self._carried - self._carried_when_learned) * self.estimator.factor)
+        return self._learned if not changed else Tokens.estimated(max(self._learned.count + changed, 0))
+
+    def carries(self, tokens: int) -> None:
+        """Requests carry so many tokens of instructions and tool schemas now, as the session's estimator says."""
+        self._carried = tokens / self.estimator.factor
+        if self._learned is not None and self._carried_when_learned is None:
+            self._carried_when_learned = self._carried
+
+    def resumed(self, messages: Sequence[ModelMessage], first: int) -> None:
+        """The history comes from a log, in full: its newest usage may tell of one that was partly blanked.
+
+        What its responses counted calibrates the estimate as it did when they came.
+        """
         self._distrusted = True
+        recent = max(len(messages) - _CALIBRATING_MESSAGES, 0)
+        counted = [index for index in range(recent, len(messages)) if _input_of(messages[index]) > 0]
+        for earlier, later in pairwise(counted):
+            if not earlier < first <= later:
+                grown = _input_of(messages[later]) - _input_of(messages[earlier])
+                self.estimator.observe(messages[earlier:later], grown)
+        if first == 0 and (start := next((i for i, message in enumerate(messages) if _input_of(message) > 0), None)):
+            self._learn_fixed(_input_of(messages[start]), messages[:start])
 
     def occupancy(self, messages: Sequence[ModelMessage], first: int) -> int:
         """What the triggers of CASCADE §3 compare with the levels: measured, 0 if unknown."""
@@ -139,17 +176,13 @@ class Measure:
 
     def responded(self, messages: Sequence[ModelMessage], first: int) -> None:
         """The last of `messages` is a new response: learn from what its provider counted."""
-        response = messages[-1]
-        if not isinstance(response, ModelResponse) or (counted := context_input(response)) <= 0:
+        if not messages or (counted := _input_of(messages[-1])) <= 0:
             return
         before = anchor(messages[:-1], first)
-        previous = messages[before] if before is not None else None
-        if before is None or not isinstance(previous, ModelResponse):
-            learned = counted - self.estimator.messages(messages[:-1])
-            self.fixed = Tokens.measured(learned) if learned > 0 else self.fixed
-        elif not self._freed:
-            grown = counted - context_input(previous) - tokens_of_response(previous, self.estimator)
-            self.estimator.observe(messages[before + 1 : -1], grown)
+        if before is not None and not self._freed:
+            self.estimator.observe(messages[before:-1], counted - _input_of(messages[before]))
+        elif before is None and self._learned is None:
+            self._learn_fixed(counted, messages[:-1])
         self._freed = 0
         self._distrusted = False
 
@@ -162,5 +195,14 @@ class Measure:
         self._freed = 0
         self._distrusted = False
 
+    def _learn_fixed(self, counted: int, messages: Sequence[ModelMessage]) -> None:
+        if (learned := counted - self.estimator.messages(messages)) > 0:
+            self._learned = Tokens.measured(learned)
+            self._carried_when_learned = self._carried or None
+
     def _without_anchor(self, messages: Sequence[ModelMessage]) -> Tokens:
         return Tokens.estimated(self.fixed.count + self.estimator.messages(messages))
+
+
+def _input_of(message: ModelMessage) -> int:
+    return context_input(message) if isinstance(message, ModelResponse) else 0
