@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import importlib
 import logging
 from collections.abc import Sequence
@@ -12,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 from agent_ls.errors import AgentError
 from agent_ls.features.log import set_level
 from agent_ls.features.lsp_client import LspClient
-from agent_ls.settings import LiveSettings
 from agent_ls.wire.documents import path_of
 from agent_ls.wire.server import AgentServer
 
 if TYPE_CHECKING:
     from agent_ls.sessions import Sessions
+    from agent_ls.settings import LiveSettings
 
 logger = logging.getLogger(__name__)
 
@@ -29,8 +30,15 @@ class Host:
         self.server = server
         self.protocol = server.protocol
         self.client = LspClient(server)
-        self.settings = LiveSettings.of_this_process()
+        self.initial_settings: object = None
         self._sessions: asyncio.Future[Sessions] | None = None
+
+    @functools.cached_property
+    def settings(self) -> LiveSettings:
+        """The settings, with what `initialize` brought. Read when first asked for: importing them takes 20 ms."""
+        from agent_ls.settings import LiveSettings
+
+        return LiveSettings.of_this_process(initialization=self.initial_settings)
 
     def folders(self) -> Sequence[Path]:
         """The workspace folders, resolved, in the editor's order; the root if it named none."""

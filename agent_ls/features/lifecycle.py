@@ -11,7 +11,6 @@ from lsprotocol import types
 from agent_ls.features.host import Host
 from agent_ls.features.log import log_to_client
 from agent_ls.protocol import PROTOCOL_VERSION, ClientAbilities
-from agent_ls.settings import LiveSettings
 from agent_ls.wire.converter import BadParams, structure
 
 logger = logging.getLogger(__name__)
@@ -28,7 +27,7 @@ def register(host: Host) -> None:
     def initialize(params: types.InitializeParams) -> None:
         options = params.initialization_options if isinstance(params.initialization_options, dict) else {}
         host.client.abilities = _abilities(params, options)
-        host.settings = LiveSettings.of_this_process(initialization=options.get("settings"))
+        host.initial_settings = options.get("settings")
 
     @server.feature(types.INITIALIZED)
     def initialized(params: types.InitializedParams) -> None:
