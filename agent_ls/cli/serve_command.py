@@ -26,4 +26,3 @@ def run(arguments: argparse.Namespace) -> int:
     from agent_ls.server import main as serve
 
     serve()
-    return 0

@@ -29,7 +29,7 @@ def test_every_command_has_a_module(name: str) -> None:
     assert importlib.util.find_spec(f"agent_ls.cli.{name.replace('-', '_')}_command")
 
 
-@pytest.mark.parametrize("name", sorted(set(COMMANDS) - {"demo", "chat", "compact"}))
+@pytest.mark.parametrize("name", sorted(set(COMMANDS) - {"demo", "chat"}))
 def test_every_command_explains_itself(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run([name, "--help"]) == 0
     assert f"usage: agent-ls {name}" in capsys.readouterr().out
