@@ -6,9 +6,9 @@ Local models use the same tool call ids again and again, so ids decide nothing h
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
-from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, RetryFeedbackPart, ToolReturnPart
+from pydantic_ai.messages import ModelMessage, ModelResponse, RetryFeedbackPart, ToolReturnPart
 
 from agent_ls.compaction.estimate import Estimator
 
@@ -50,9 +50,14 @@ def is_valid_cut(messages: Sequence[ModelMessage], index: int) -> bool:
     return isinstance(message, ModelResponse) or not any(answers_a_call(part) for part in message.parts)
 
 
-def answers_a_call(part: Any) -> bool:
+def answers_a_call(part: object) -> bool:
     """A tool result or a retry, in all the forms pydantic-ai 2.62 has."""
-    return isinstance(part, ToolReturnPart | RetryFeedbackPart) or getattr(part, "part_kind", "") == "retry-prompt"
+    return isinstance(part, ToolReturnPart | RetryFeedbackPart) or is_legacy_retry(part)
+
+
+def is_legacy_retry(part: object) -> bool:
+    """The deprecated RetryPromptPart: its kind tells, as touching the class warns."""
+    return getattr(part, "part_kind", None) == "retry-prompt"
 
 
 def split_tail(messages: Sequence[ModelMessage], keep: int, estimator: Estimator) -> Boundary:
@@ -83,11 +88,18 @@ def cut_before(messages: Sequence[ModelMessage], index: int) -> Boundary:
 
 
 def newest_round(messages: Sequence[ModelMessage]) -> int:
-    """Index from which on the model has not answered yet: what follows the newest response, that response included
-    when calls of its are answered there. len(messages) if the history ends in a response."""
+    """Index from which on the model has not answered yet; len(messages) if it has answered everything.
+
+    What follows the newest response that says anything, that response included when calls of its are answered there.
+    A response without parts is one that failed or was stopped before its first word: it has answered nothing.
+    """
     index = len(messages)
-    while index > 0 and isinstance(messages[index - 1], ModelRequest):
+    while index > 0 and not _says_anything(messages[index - 1]):
         index -= 1
     if index == len(messages):
         return index
     return cut_before(messages, index).index
+
+
+def _says_anything(message: ModelMessage) -> bool:
+    return isinstance(message, ModelResponse) and bool(message.parts)

@@ -10,6 +10,7 @@ import json
 import logging
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from itertools import chain
 from typing import Any, Final
 
@@ -50,6 +51,7 @@ _BASE64_TOKENS_PER_BYTE: Final = 0.9
 _PART_TOKENS: Final = 4.0
 _MESSAGE_TOKENS: Final = 3.0
 _UNWEIGHABLE_TOKENS: Final = 64.0
+_SHORT: Final = 64
 
 _FIRST_FACTOR: Final = 1.1
 _LEAST_FACTOR: Final = 0.5
@@ -111,7 +113,7 @@ class Estimator:
     def parts(self, message: ModelMessage) -> Sequence[float]:
         """Tokens of each part of a message, in their order. What frames the message is no part's."""
         factor = self._factor
-        return [part.times(factor) for part in self._weigh(message).parts]
+        return [part.text * factor + part.media for part in self._weigh(message).parts]
 
     def text(self, text: str) -> int:
         """Tokens of a text, for example of instructions."""
@@ -192,7 +194,7 @@ def _weigh_value(value: Any) -> _Weight:
         case None | CachePoint():
             return _NO_WEIGHT
         case str():
-            return _Weight(estimate_text(value))
+            return _weigh_short(value) if len(value) <= _SHORT else _Weight(estimate_text(value))
         case TextContent():
             return _Weight(estimate_text(value.content))
         case BinaryContent():
@@ -209,6 +211,12 @@ def _weigh_value(value: Any) -> _Weight:
             return sum(map(_weigh_value, items), _Weight(float(len(value))))
         case _:
             return _Weight(estimate_text(_as_text(value)))
+
+
+@lru_cache(maxsize=1_024)
+def _weigh_short(text: str) -> _Weight:
+    """Names of tools and placeholders come again and again."""
+    return _Weight(estimate_text(text))
 
 
 def _holds_media(value: Any) -> bool:
