@@ -175,6 +175,7 @@ class WorkspaceFolder:
         return Session.open(self.path, history, self.client, self.settings, self.directory.root)
 
     async def _stop_farewells(self) -> None:
+        await asyncio.sleep(0)  # one that has not begun would not close its log when it is cancelled
         for task in self._farewells:
             task.cancel()
         if self._farewells:
