@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Final
 
 from pydantic_ai.messages import (
+    CompactionPart,
+    InstructionBaselinePart,
+    InstructionDeltaPart,
     ModelMessage,
     ModelRequest,
-    TextPart,
+    NativeToolCallPart,
+    NativeToolReturnPart,
+    SystemPromptPart,
     ThinkingPart,
+    ToolAvailabilityDeltaPart,
     ToolCallPart,
-    UserPromptPart,
 )
 
 from agent_ls.compaction.boundary import answers_a_call
@@ -45,18 +49,16 @@ def breakdown(
     """Every category's share of `total`, in the order of LABELS. `fixed` is the estimate of what is no message.
 
     Estimates tell the proportions, the total is what the gauge says: shares are scaled to it, and what rounding leaves
-    goes to the largest remainders.
+    goes to the largest remainders. So each share is estimated, also of a measured total.
     """
-    weights = dict.fromkeys(LABELS, 0)
+    weights = dict.fromkeys(LABELS, 0.0)
     weights.update(fixed)
     for message in messages:
-        if is_summary(message):
-            weights["summary"] += estimator.message(message)
-            continue
-        for part in message.parts:
-            weights[_category(part)] += estimator.message(_alone(message, part))
-    counts = _scaled(weights, total.count)
-    return [ContextCategory(name, LABELS[name], Tokens(counts[name], total.basis)) for name in LABELS]
+        summary_parts = 1 if is_summary(message) else 0
+        for at, (part, tokens) in enumerate(zip(message.parts, estimator.parts(message), strict=True)):
+            weights["summary" if at < summary_parts else _category(message, part)] += tokens
+    counts = _scaled({name: round(tokens) for name, tokens in weights.items()}, total.count)
+    return [ContextCategory(name, LABELS[name], Tokens.estimated(counts[name])) for name in LABELS]
 
 
 def advice(categories: Sequence[ContextCategory], window: int) -> list[str]:
@@ -77,30 +79,28 @@ def advice(categories: Sequence[ContextCategory], window: int) -> list[str]:
     return said
 
 
-def _category(part: object) -> ContextCategoryId:
+def _category(message: ModelMessage, part: object) -> ContextCategoryId:
     match part:
-        case UserPromptPart():
-            return "user"
-        case TextPart():
-            return "assistant"
         case ThinkingPart():
             return "thinking"
-        case ToolCallPart():
+        case ToolCallPart() | NativeToolCallPart():
             return "toolCalls"
+        case NativeToolReturnPart():
+            return "toolResults"
+        case CompactionPart():
+            return "summary"
+        case SystemPromptPart() | InstructionBaselinePart() | InstructionDeltaPart():
+            return "instructions"
+        case ToolAvailabilityDeltaPart():
+            return "tools"
         case _ if answers_a_call(part):
             return "toolResults"
         case _:
-            return "assistant" if not hasattr(part, "timestamp") else "user"
-
-
-def _alone(message: ModelMessage, part: object) -> ModelMessage:
-    parts = [part]
-    if isinstance(message, ModelRequest):
-        return replace(message, parts=parts)  # type: ignore[arg-type]  # the message's own part
-    return replace(message, parts=parts)  # type: ignore[arg-type]
+            return "user" if isinstance(message, ModelRequest) else "assistant"
 
 
 def _scaled(weights: Mapping[ContextCategoryId, int], total: int) -> dict[ContextCategoryId, int]:
+    """Whole numbers in proportion to the weights that sum to the total exactly."""
     whole = sum(weights.values())
     if whole == 0:
         return {name: total if name == "instructions" else 0 for name in weights}

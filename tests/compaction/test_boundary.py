@@ -1,0 +1,99 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    RetryFeedbackPart,
+    RetryInfo,
+    TextPart,
+    ToolCallPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
+
+from agent_ls.compaction.boundary import Boundary, cut_before, is_valid_cut, newest_round, split_tail
+from agent_ls.compaction.estimate import Estimator
+from tests.compaction.histories import histories, unpaired
+
+ROOM = st.integers(0, 3_000)
+
+
+@given(histories(), ROOM)
+def test_fault_16_no_pair_is_split_parallel_calls_included(messages: list[ModelMessage], keep: int) -> None:
+    boundary = split_tail(messages, keep, Estimator())
+    assert not unpaired(messages[boundary.index :])
+    assert not [each for each in unpaired(messages[: boundary.index]) if "no call" in each]
+
+
+@given(histories(), ROOM)
+def test_the_tail_fits_but_for_the_response_its_results_belong_to(messages: list[ModelMessage], keep: int) -> None:
+    estimator = Estimator()
+    tail = messages[split_tail(messages, keep, estimator).index :]
+    if estimator.messages(tail) > keep and len(tail) < len(messages):
+        assert isinstance(tail[0], ModelResponse)
+        assert estimator.messages(tail[1:]) <= keep + len(tail)
+
+
+@given(histories(), ROOM)
+def test_no_longer_tail_would_fit(messages: list[ModelMessage], keep: int) -> None:
+    estimator = Estimator()
+    start = split_tail(messages, keep, estimator).index
+    if start > 0:
+        assert estimator.messages(messages[start - 1 :]) + len(messages) > keep
+
+
+@given(histories())
+def test_the_ends_mean_everything_and_nothing(messages: list[ModelMessage]) -> None:
+    estimator = Estimator()
+    assert split_tail(messages, 10**9, estimator).index == 0
+    assert split_tail(messages, 0, estimator).index == len(messages)
+
+
+@given(histories(), ROOM)
+def test_kept_messages_keep_order_and_identity(messages: list[ModelMessage], keep: int) -> None:
+    before = list(messages)
+    split_tail(messages, keep, Estimator())
+    assert len(before) == len(messages)
+    assert all(new is old for new, old in zip(messages, before, strict=True))
+
+
+def test_one_long_turn_does_find_a_cut() -> None:
+    messages: list[ModelMessage] = [ModelRequest(parts=[UserPromptPart("go")])]
+    for number in range(40):
+        messages.append(ModelResponse(parts=[ToolCallPart("read_file", {"path": f"{number}.py"}, "same")]))
+        messages.append(ModelRequest(parts=[ToolReturnPart("read_file", "x = 1\n" * 200, "same")]))
+    index = split_tail(messages, 2_000, Estimator()).index
+    assert 0 < index < len(messages)
+    assert isinstance(messages[index], ModelResponse)
+
+
+@pytest.mark.parametrize(
+    ("part", "valid"),
+    [
+        (UserPromptPart("hi"), True),
+        (ToolReturnPart("t", "r", "c"), False),
+        (ToolReturnPart("t", "r", "c", outcome="retried"), False),
+        (RetryFeedbackPart(content="again", retry=RetryInfo(cause="no_output")), False),
+    ],
+)
+def test_a_cut_is_valid_at_requests_that_answer_nothing(part: object, valid: bool) -> None:
+    messages = [ModelResponse(parts=[TextPart("a")]), ModelRequest(parts=[part]), ModelResponse(parts=[TextPart("b")])]  # type: ignore[list-item]
+    assert is_valid_cut(messages, 1) is valid
+
+
+@given(histories(unfinished=True))
+def test_what_the_model_has_not_answered_stays_together(messages: list[ModelMessage]) -> None:
+    start = newest_round(messages)
+    assert start < len(messages)
+    assert not unpaired(messages[start:])
+    assert cut_before(messages, start).index == start
+
+
+def test_nobody_else_makes_a_boundary() -> None:
+    with pytest.raises(TypeError):
+        Boundary(3, object())
+    boundary = split_tail([], 0, Estimator())
+    with pytest.raises(AttributeError):
+        boundary.index = 5  # type: ignore[misc]

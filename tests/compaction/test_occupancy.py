@@ -1,0 +1,113 @@
+from decimal import ROUND_FLOOR, Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, TextPart, UserPromptPart
+from pydantic_ai.usage import RequestUsage
+
+from agent_ls.compaction.occupancy import Budgets, Levels, Measure, last_input_tokens, level
+from agent_ls.tokens import NOTHING, Tokens
+from tests.compaction.histories import histories
+
+
+def answer(tokens: int, *, cached: int = 0, output: int = 10) -> ModelResponse:
+    usage = RequestUsage(input_tokens=tokens, output_tokens=output, cache_read_tokens=cached)
+    return ModelResponse(parts=[TextPart("ok")], usage=usage)
+
+
+def ask(text: str = "go") -> ModelRequest:
+    return ModelRequest(parts=[UserPromptPart(text)])
+
+
+@pytest.mark.parametrize(
+    ("window", "reserve", "expected"),
+    [(1_048_576, 0.20, 838_860), (1_048_576, 0.40, 629_145), (10, 0.9, 1), (100, 0.29, 71), (1000, 0.1, 900)],
+)
+def test_levels_are_exact(window: int, reserve: float, expected: int) -> None:
+    assert level(window, reserve) == expected
+
+
+@given(st.integers(1, 10**9), st.integers(1, 999))
+def test_levels_are_the_floor_of_the_decimal(window: int, thousandths: int) -> None:
+    reserve = thousandths / 1000
+    exact = Decimal(window) * (1 - Decimal(thousandths) / 1000)
+    assert level(window, reserve) == int(exact.to_integral_value(ROUND_FLOOR))
+
+
+@pytest.mark.parametrize(
+    ("window", "micro", "full"), [(0, 0.4, 0.2), (100, 0.2, 0.4), (100, 0.2, 0.2), (100, 1, 0.2), (100, 0.4, 0)]
+)
+def test_levels_that_break_a_rule_cannot_be_made(window: int, micro: float, full: float) -> None:
+    with pytest.raises(ValueError, match="must be"):
+        Levels.of(window, micro_reserve=micro, full_reserve=full)
+
+
+def test_fault_07_cached_tokens_are_counted_once() -> None:
+    assert last_input_tokens([ask(), answer(100, cached=95)]) == 100
+
+
+def test_fault_08_the_last_response_counts_not_the_sum() -> None:
+    messages: list[ModelMessage] = []
+    for _ in range(12):
+        messages += [ask(), answer(150_000)]
+    assert last_input_tokens(messages) == 150_000
+
+
+def test_fault_09_usage_from_before_the_checkpoint_is_ignored() -> None:
+    tail = [answer(170_000), ask()]
+    assert last_input_tokens([ask("summary"), *tail], first=3) == 0
+    assert last_input_tokens([ask("summary"), *tail, answer(20_000)], first=3) == 20_000
+
+
+def test_fault_11_a_response_without_usage_leaves_the_occupancy() -> None:
+    messages = [ask(), answer(500), ask(), ModelResponse(parts=[TextPart("x")])]
+    assert last_input_tokens(messages) == 500
+
+
+def test_a_response_that_bills_several_requests_carries_its_context_size() -> None:
+    response = answer(900_000)
+    response.metadata = {"__pydantic_ai__": {"context_input_tokens": 45_000}}
+    assert last_input_tokens([ask(), response]) == 45_000
+
+
+def test_fault_12_after_a_compaction_the_estimate_shows_at_once_and_is_marked() -> None:
+    measure = Measure()
+    messages = [ask("long " * 2_000), answer(50_000)]
+    assert measure.used(messages, 0) == Tokens.measured(50_000)
+    measure.replaced()
+    after = [ask("summary of it"), answer(50_000)]
+    used = measure.used(after, 2)
+    assert used.basis == "estimated"
+    assert 0 < used.count < 5_000
+
+
+def test_fault_10_what_came_after_the_last_usage_is_projected() -> None:
+    measure = Measure()
+    messages = [ask(), answer(7_900), ask("word " * 1_000)]
+    assert measure.projected(messages, 0).count > 7_900 + 900
+
+
+@given(histories())
+def test_the_projection_is_never_below_what_was_measured(messages: list[ModelMessage]) -> None:
+    measure = Measure()
+    assert measure.projected(messages, 0).count >= last_input_tokens(messages)
+
+
+def test_the_fixed_part_is_learned_from_the_first_response() -> None:
+    measure = Measure()
+    messages = [ask("hello there"), answer(4_000)]
+    measure.responded(messages, 0)
+    assert measure.fixed.is_measured
+    assert 3_900 < measure.fixed.count < 4_000
+
+
+def test_an_empty_session_uses_nothing() -> None:
+    assert Measure().used([], 0) == NOTHING
+
+
+@given(st.integers(1, 2_000_000), st.integers(0, 3_000_000))
+def test_budgets_fit_together_in_any_window(window: int, fixed: int) -> None:
+    budgets = Budgets.of(window, fixed, keep_recent=20_000, keep_user=8_000)
+    assert budgets.tail + budgets.summary + budgets.user_words <= budgets.usable * 0.55
+    assert budgets.summary <= 8_000
