@@ -109,7 +109,6 @@ class Compactor:
             match await self._full("turnEnd", None):
                 case _Failed(reason=reason):
                     logger.info("full compaction fired and did not land: %s", reason)
-                    self._micro("turnEnd", quiet=True)
                 case _NothingToCompact():
                     logger.info("full compaction fired and did not land: there is nothing before the recent tail")
         elif tier == "micro" and not self._micro("turnEnd", quiet=True):
@@ -269,7 +268,10 @@ class Compactor:
             raise
         match outcome:
             case _Compacted(before=before, after=after):
-                self._breaker.reset()
+                if without_model:
+                    self._breaker.shrunk(self._size())
+                else:
+                    self._breaker.reset()
                 self._said.discard("guard")
                 self.warn("compaction", None)
                 done = evolve(event, status="completed", before=before, after=after, messages_covered=boundary.index)

@@ -150,8 +150,8 @@ def carried_from_json(stored: object) -> Carried:
         return Carried()
     return Carried(
         words=tuple(UserWords(each[0], each[1]) for each in _pairs(stored.get("words")) if isinstance(each[0], str)),
-        read=tuple(path for path in stored.get("read") or () if isinstance(path, str)),
-        changed=tuple(path for path in stored.get("changed") or () if isinstance(path, str)),
+        read=_texts(stored.get("read")),
+        changed=_texts(stored.get("changed")),
         commands=tuple(Command(*each) for each in _pairs(stored.get("commands")) if isinstance(each[0], str)),
     )
 
@@ -173,6 +173,10 @@ def text_of(content: object) -> str:
     )
 
 
+def _texts(stored: object) -> tuple[str, ...]:
+    return tuple(item for item in stored if isinstance(item, str)) if isinstance(stored, list) else ()
+
+
 def _pairs(stored: object) -> Iterable[Sequence[Any]]:
     pairs = stored if isinstance(stored, Sequence) else ()
     return [pair for pair in pairs if isinstance(pair, Sequence) and len(pair) == len(("first", "second"))]
@@ -184,7 +188,15 @@ def _user_words(parts: Sequence[Any]) -> Iterable[tuple[str, str]]:
             text = text_of(part.content)
             if text.strip():
                 at = part.timestamp.strftime("%Y-%m-%dT%H:%M:%SZ")
-                yield text[:_MOST_STORED_CHARACTERS], at
+                yield _stored(text), at
+
+
+def _stored(text: str) -> str:
+    """A prompt as it is kept; of one that is a book, both ends. The log has all of it."""
+    if len(text) <= _MOST_STORED_CHARACTERS:
+        return text
+    half = _MOST_STORED_CHARACTERS // 2
+    return f"{text[:half]}\n[… {len(text) - 2 * half} characters left out; `recall` has them …]\n{text[-half:]}"
 
 
 def _results(messages: Sequence[tuple[ModelMessage, Sequence[Any]]]) -> dict[int, ToolReturnPart]:

@@ -88,6 +88,10 @@ class Breaker:
         self.failures = _FAILURES_BEFORE_PAUSE
         self._size_at_pause = size
 
+    def shrunk(self, size: int) -> None:
+        """Room was made without a model: a pause goes on from this size of the history, in tokens."""
+        self._size_at_pause = size
+
     def reset(self) -> None:
         """One succeeded, or a person ran it."""
         self.failures = 0

@@ -1,0 +1,94 @@
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ToolCallPart, ToolReturnPart, UserPromptPart
+
+from agent_ls.compaction.carried import MOST_COMMANDS, Carried, carried_from_json
+from agent_ls.compaction.estimate import Estimator
+from tests.compaction.histories import histories
+
+
+def collect(messages: list[ModelMessage], previous: Carried | None = None) -> Carried:
+    return (previous or Carried()).and_then([(message, message.parts) for message in messages])
+
+
+def said(*texts: str) -> list[ModelMessage]:
+    return [ModelRequest(parts=[UserPromptPart(text)]) for text in texts]
+
+
+def call(name: str, arguments: dict[str, object], result: str) -> list[ModelMessage]:
+    return [
+        ModelResponse(parts=[ToolCallPart(name, arguments, "same")]),
+        ModelRequest(parts=[ToolReturnPart(name, result, "same")]),
+    ]
+
+
+@given(
+    st.lists(st.text(alphabet="abc xyz", min_size=1, max_size=20).filter(str.strip), max_size=12), st.integers(0, 11)
+)
+def test_the_users_words_are_cumulative_and_in_order(texts: list[str], cut: int) -> None:
+    whole = collect(said(*texts))
+    in_steps = collect(said(*texts[cut:]), collect(said(*texts[:cut])))
+    assert [each.text for each in whole.words] == texts
+    assert [each.text for each in in_steps.words] == texts
+
+
+def test_the_first_and_the_newest_are_shown_and_the_rest_named() -> None:
+    texts = [f"message number {number} " + "word " * 50 for number in range(40)]
+    rendered = collect(said(*texts)).render(600, Estimator())
+    assert "message number 0 " in rendered
+    assert "message number 39 " in rendered
+    assert "message number 5 " not in rendered
+    assert "`recall` finds them" in rendered
+    assert Estimator().text(rendered) < 800
+
+
+def test_fault_28_a_huge_first_message_keeps_its_ends() -> None:
+    huge = "START-MARKER " + "filler " * 50_000 + " END-MARKER"
+    rendered = collect(said(huge, "later")).render(1_000, Estimator())
+    assert "START-MARKER" in rendered
+    assert "END-MARKER" in rendered
+    assert Estimator().text(rendered) < 1_300
+
+
+def test_where_rules_change_the_later_one_is_current() -> None:
+    rendered = collect(said("Use tabs.", "Use spaces instead.")).render(1_000, Estimator())
+    assert rendered.index("Use tabs.") < rendered.index("Use spaces instead.")
+    assert "the later one is current" in rendered
+
+
+def test_files_and_commands_are_listed() -> None:
+    messages = [
+        *call("read_file", {"path": "src/a.py"}, "x"),
+        *call("Edit", {"file_path": "src/b.py"}, "ok"),
+        *call("run_command", {"command": "pytest -q tests/unit/test_a.py"}, "1 failed\n[exit code: 1]"),
+    ]
+    carried = collect(messages)
+    assert carried.read == ("src/a.py", "tests/unit/test_a.py")
+    assert carried.changed == ("src/b.py",)
+    assert carried.commands[0].exit_code == 1
+    rendered = carried.render(1_000, Estimator())
+    for words in ("src/a.py", "src/b.py", "pytest -q tests/unit/test_a.py` (exit code 1)"):
+        assert words in rendered
+
+
+def test_only_the_newest_commands_are_kept() -> None:
+    messages = [message for number in range(30) for message in call("Bash", {"command": f"echo {number}"}, "ok")]
+    carried = collect(messages)
+    assert len(carried.commands) == MOST_COMMANDS
+    assert carried.commands[-1].command == "echo 29"
+
+
+@given(histories())
+def test_it_comes_back_from_json(messages: list[ModelMessage]) -> None:
+    carried = collect(messages)
+    assert carried_from_json(carried.to_json()) == carried
+
+
+@given(
+    st.recursive(
+        st.none() | st.integers() | st.text(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from(["words", "read", "commands"]), inner),
+    )
+)
+def test_damaged_metadata_carries_nothing_and_does_not_raise(stored: object) -> None:
+    carried_from_json(stored)
