@@ -106,7 +106,14 @@ def test_fault_01_one_compaction_after_a_full_turn_and_nothing_injected(
 
 def test_compact_undo_and_resume(start_server: StartServer, workspace: Path) -> None:
     fill(workspace, 4)
-    replies = [reading("f1.txt"), Reply("Read it."), reading("f2.txt"), Reply("Read it."), Reply(SUMMARY), Reply("Yes.")]
+    replies = [
+        reading("f1.txt"),
+        Reply("Read it."),
+        reading("f2.txt"),
+        Reply("Read it."),
+        Reply(SUMMARY),
+        Reply("Yes."),
+    ]
     with Simulator(replies=replies) as simulator:
         client = start_server(simulator, settings={"compactionKeepRecentTokens": 300})
         client.request("agent/prompt", {"prompt": "Read the first. ALWAYS-USE-TABS"})
@@ -127,8 +134,11 @@ def test_compact_undo_and_resume(start_server: StartServer, workspace: Path) -> 
         client.kill()
         again = start_server(simulator)
         opened = again.request("agent/resumeSession", {"sessionId": "latest"})
-        shown = [update["content"]["text"] for update in opened["history"] if "text" in str(update.get("content"))
-                 and isinstance(update["content"], dict)]
+        shown = [
+            update["content"]["text"]
+            for update in opened["history"]
+            if "text" in str(update.get("content")) and isinstance(update["content"], dict)
+        ]
         assert "Read the first. ALWAYS-USE-TABS" in shown
         simulator.play(Reply("Back."))
         again.request("agent/prompt", {"prompt": "And now?"})

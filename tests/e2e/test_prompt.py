@@ -10,7 +10,9 @@ def test_a_prompt_reads_a_file_and_the_gauge_is_what_the_provider_counted(
     start_server: StartServer, workspace: Path
 ) -> None:
     (workspace / "a.py").write_text("answer = 42\n")
-    with Simulator(replies=[Reply(tool_calls=[ToolCall("read_file", {"path": "a.py"})]), Reply("It is 42.")]) as simulator:
+    with Simulator(
+        replies=[Reply(tool_calls=[ToolCall("read_file", {"path": "a.py"})]), Reply("It is 42.")]
+    ) as simulator:
         client = start_server(simulator)
         result = client.request("agent/prompt", {"prompt": "What is the answer in a.py?"})
         assert result["stopReason"] == "end_turn"
@@ -22,7 +24,9 @@ def test_a_prompt_reads_a_file_and_the_gauge_is_what_the_provider_counted(
         updates = [params["update"] for params in client.notifications("agent/update")]
         kinds = [update["sessionUpdate"] for update in updates]
         assert kinds[:3] == ["user_message_chunk", "tool_call", "tool_call_update"]
-        assert "".join(u["content"]["text"] for u in updates if u["sessionUpdate"] == "agent_message_chunk") == "It is 42."
+        assert (
+            "".join(u["content"]["text"] for u in updates if u["sessionUpdate"] == "agent_message_chunk") == "It is 42."
+        )
         sequence = [params["seq"] for params in client.notifications("agent/update")]
         assert sequence == list(range(1, len(sequence) + 1))
         assert client.shut_down() == 0

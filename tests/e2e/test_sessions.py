@@ -69,7 +69,11 @@ def _script(request: RecordedRequest) -> Reply:
     last_user = max(index for index, message in enumerate(messages) if message["role"] == "user")
     results = sum(message["role"] == "tool" for message in messages[last_user:])
     if results < 2:
-        return Reply(tool_calls=[ToolCall("read_file", {"path": "a.py"}), ToolCall("list_directory", {"path": "."})][: 2 - results])
+        return Reply(
+            tool_calls=[ToolCall("read_file", {"path": "a.py"}), ToolCall("list_directory", {"path": "."})][
+                : 2 - results
+            ]
+        )
     return Reply(f"answer {messages[last_user]['content']}")
 
 
@@ -87,7 +91,11 @@ def test_fault_33_killed_at_any_moment_every_answered_turn_is_there(
         again = start_server(simulator)
         if answered:
             opened = again.request("agent/resumeSession", {"sessionId": "latest"})
-            said = [update["content"]["text"] for update in opened["history"] if "content" in update and isinstance(update["content"], dict)]
+            said = [
+                update["content"]["text"]
+                for update in opened["history"]
+                if "content" in update and isinstance(update["content"], dict)
+            ]
             for number in range(answered):
                 assert f"prompt {number}" in said
                 assert f"answer prompt {number}" in "".join(said)

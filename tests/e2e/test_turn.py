@@ -80,7 +80,9 @@ def test_steering_reaches_the_next_request(start_server: StartServer) -> None:
         result = client.request("agent/prompt", {"prompt": "indent"})
         assert result["text"] == "Tabs then."
         assert "Use tabs" in str(simulator.requests[-1].body)
-        assert client.request("agent/steer", {"sessionId": result["sessionId"], "prompt": "late"}) == {"accepted": False}
+        assert client.request("agent/steer", {"sessionId": result["sessionId"], "prompt": "late"}) == {
+            "accepted": False
+        }
         assert not simulator.refused
 
 
