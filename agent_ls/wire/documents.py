@@ -1,7 +1,7 @@
 """What the editor's open documents say, kept in step by didOpen, didChange and didClose (LSP 3.17 "Text Documents").
 
 A line ends with `\\n`, `\\r\\n` or `\\r` and with nothing else, and characters are UTF-16 units. pygls' own documents
-split at form feeds and U+2028 too, and put the next edit in the wrong place (docs/adr/0005-hardened-wire.md).
+split at form feeds and U+2028 too, and put the next edit in the wrong place (docs/adr/0006-hardened-wire.md).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """pygls' protocol with the gaps closed: every request is answered exactly once, whatever it holds.
 
 Stock pygls 2.1 never answers a request whose params do not structure, drops requests after shutdown, sends tracebacks
-to the client and mistakes a nested key "jsonrpc" for a message (measured; docs/adr/0005-hardened-wire.md).
+to the client and mistakes a nested key "jsonrpc" for a message (measured; docs/adr/0006-hardened-wire.md).
 Methods of our own are registered with `serve`: their params stay plain JSON until the handler's type is applied here.
 """
 
