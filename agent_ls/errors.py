@@ -88,7 +88,9 @@ class SettingsInvalid(AgentError):
 
     def __init__(self, *, name: str, value: object, rule: str, source: str) -> None:
         shown = repr(value)
-        super().__init__(f"{name} = {shown if len(shown) <= 80 else shown[:79] + '…'} from {source} is refused: {rule}.")
+        super().__init__(
+            f"{name} = {shown if len(shown) <= 80 else shown[:79] + '…'} from {source} is refused: {rule}."
+        )
         self.name = name
         self.value = value
         self.rule = rule
