@@ -1,15 +1,31 @@
-// Bundles the extension (dist/extension.js) and the chat page (dist/chat.js, dist/chat.css and the icon font).
+// Bundles the extension (dist/extension.js), the language client it loads once it has started (dist/languageClient.js) and
+// the chat page (dist/chat.js, dist/chat.css and the icon font).
 import { build } from "esbuild";
 
 const common = { bundle: true, minify: true, sourcemap: false, logLevel: "warning", legalComments: "none" };
+const node = { ...common, platform: "node", format: "cjs", target: "node20" };
+const LIBRARY = "vscode-languageclient/node";
 
 await build({
-  ...common,
+  ...node,
   entryPoints: ["src/extension.ts"],
   outfile: "dist/extension.js",
-  platform: "node",
-  format: "cjs",
-  target: "node20",
+  external: ["vscode"],
+  // The library is CommonJS: `import()` would hand it over without its names.
+  supported: { "dynamic-import": false },
+  plugins: [
+    {
+      // In a file of its own, so that activating does not read ten times the extension.
+      name: "language client apart",
+      setup: ({ onResolve }) =>
+        onResolve({ filter: new RegExp(`^${LIBRARY}$`) }, () => ({ path: "./languageClient.js", external: true })),
+    },
+  ],
+});
+await build({
+  ...node,
+  stdin: { contents: `module.exports = require("${LIBRARY}");`, resolveDir: "." },
+  outfile: "dist/languageClient.js",
   external: ["vscode"],
 });
 await build({

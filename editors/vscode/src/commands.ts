@@ -39,7 +39,8 @@ export function registerCommands(parts: CommandParts): vscode.Disposable {
   };
   const sessions = async (): Promise<SessionSummary[]> => {
     const workspace = folder.current?.uri.toString();
-    return (await client.request<{ sessions: SessionSummary[] }>(Method.sessions, { workspace })).sessions;
+    const { sessions: all } = await client.request<{ sessions: SessionSummary[] }>(Method.sessions, { workspace });
+    return all.filter(({ messages }) => messages > 0);
   };
 
   const handlers: Record<string, (argument?: unknown) => unknown> = {

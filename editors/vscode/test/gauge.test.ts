@@ -17,7 +17,7 @@ const GAUGE: Gauge = {
   tiers: [],
   text: "○ 12%",
   tooltip: "**Context**",
-  accessibleText: "Context 12 percent full",
+  accessibleText: "Agent context window 12 percent full",
   model: "m",
   cost: null,
   cacheShare: null,
@@ -48,7 +48,7 @@ test("it spins and says so while the agent works", () => {
 test("a question that waits is in the text and in the label", () => {
   const { text, accessibleLabel } = shown({ state: "running" }, "Run make");
   assert.match(text, /permission needed/);
-  assert.equal(accessibleLabel, "Agent Context 12 percent full, permission needed: Run make");
+  assert.equal(accessibleLabel, "Agent context window 12 percent full, permission needed: Run make");
 });
 
 test("of several folders the gauge names its own", () => {

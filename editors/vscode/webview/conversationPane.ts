@@ -1,7 +1,7 @@
 import type { ChatEvent } from "../src/shared/chatMessages";
 import { element } from "./elements";
 import { type ItemView, viewOf } from "./itemView";
-import type { Send } from "./page";
+import type { Page, Send } from "./page";
 import { type Item, Transcript } from "./transcript";
 
 const NEAR_THE_END_PX = 60;
@@ -12,12 +12,15 @@ export class ConversationPane {
   private readonly views = new Map<number, ItemView>();
   private readonly changed = new Set<Item>();
   private readonly welcome = welcomeText();
+  private readonly page: Page;
   private frame: number | undefined;
+  private folder = "";
 
   constructor(
     private readonly root: HTMLElement,
     private readonly send: Send,
   ) {
+    this.page = { send, shownPath: (path) => this.shownPath(path) };
     root.addEventListener("click", (event) => this.click(event));
     root.addEventListener("keydown", (event) => this.key(event));
     root.append(this.welcome);
@@ -25,6 +28,10 @@ export class ConversationPane {
 
   get lastAnswer(): string {
     return this.transcript.lastAnswer;
+  }
+
+  set workspaceFolder(path: string | null) {
+    this.folder = path ?? "";
   }
 
   reset(events: readonly ChatEvent[]): void {
@@ -43,12 +50,13 @@ export class ConversationPane {
     this.frame ??= requestAnimationFrame(() => this.draw());
   }
 
-  /** Brings the open question into sight; the keyboard goes to it only when nobody is typing. */
-  showQuestion(mayFocus: boolean): void {
+  /** Brings an open question into sight; the keyboard goes to it only when nobody is typing. False without one. */
+  showQuestion(mayFocus: boolean): boolean {
     this.draw();
     const panel = this.root.querySelector<HTMLElement>(".permission");
     panel?.scrollIntoView({ block: "nearest" });
     if (mayFocus) panel?.focus();
+    return panel !== null;
   }
 
   private draw(): void {
@@ -61,10 +69,15 @@ export class ConversationPane {
     if (follows) this.root.scrollTop = this.root.scrollHeight;
   }
 
+  private shownPath(path: string): string {
+    const inside = this.folder !== "" && path.startsWith(this.folder) && /^[\\/]/.test(path.slice(this.folder.length));
+    return inside ? path.slice(this.folder.length + 1) : path;
+  }
+
   private view(item: Item): ItemView {
     const known = this.views.get(item.id);
     if (known !== undefined) return known;
-    const made = viewOf(item, this.send);
+    const made = viewOf(item, this.page);
     this.views.set(item.id, made);
     this.root.append(made.element);
     return made;

@@ -2,7 +2,7 @@ import type { FailureAction } from "../src/shared/chatMessages";
 import { CompactionView } from "./compactionView";
 import { button, element, hiddenText, icon } from "./elements";
 import { StreamingMarkdown } from "./markdown";
-import type { Send } from "./page";
+import type { Page, Send } from "./page";
 import { ToolView } from "./toolView";
 import type { AgentItem, FailureItem, Item, NoticeItem, PlanItem, UserItem } from "./transcript";
 
@@ -12,7 +12,7 @@ export interface ItemView {
   update(item: Item): void;
 }
 
-export function viewOf(item: Item, send: Send): ItemView {
+export function viewOf(item: Item, page: Page): ItemView {
   switch (item.kind) {
     case "user":
       return only("user", userView(), item.kind);
@@ -21,17 +21,17 @@ export function viewOf(item: Item, send: Send): ItemView {
     case "thought":
       return only("thought", new ThoughtView(), item.kind);
     case "tool": {
-      const view = new ToolView(send);
+      const view = new ToolView(page);
       return { element: view.element, update: (next) => next.kind === "tool" && view.update(next) };
     }
     case "compaction": {
-      const view = new CompactionView(send);
+      const view = new CompactionView(page.send);
       return { element: view.element, update: (next) => next.kind === "compaction" && view.update(next) };
     }
     case "plan":
       return only("plan", planView(), item.kind);
     case "failure":
-      return only("failure", failureView(send), item.kind);
+      return only("failure", failureView(page.send), item.kind);
     case "notice":
       return only("notice", noticeView(), item.kind);
   }

@@ -39,6 +39,7 @@ function receive(message: ToPage): void {
     }
     case "status": {
       composer.update(message.status);
+      pane.workspaceFolder = message.status.folder;
       document.querySelector(".banner")?.remove();
       const shown = banner(message.status.availability, send);
       if (shown !== undefined) composerRoot.before(shown);
@@ -54,7 +55,7 @@ function receive(message: ToPage): void {
       composer.restore({ text: message.text, attachments: [] });
       return;
     case "focus":
-      composer.focus();
+      if (!composer.isEmpty || !pane.showQuestion(true)) composer.focus();
       return;
   }
 }

@@ -1,7 +1,7 @@
 import type { Diff, ToolKind } from "../src/shared/protocol";
 import { diffLines } from "./diffLines";
 import { button, element, hiddenText, icon, linkButton } from "./elements";
-import type { Send } from "./page";
+import type { Page, Send } from "./page";
 import type { Question, ToolItem } from "./transcript";
 
 const ICONS: Record<ToolKind, string> = {
@@ -32,7 +32,7 @@ export class ToolView {
   private item: ToolItem | undefined;
   private shownQuestion: Question | undefined;
 
-  constructor(private readonly send: Send) {
+  constructor(private readonly page: Page) {
     this.details.append(this.summary, this.body);
     this.details.addEventListener("toggle", () => this.renderBody());
     this.element.append(this.details, this.questionPlace);
@@ -71,7 +71,7 @@ export class ToolView {
       return;
     }
     this.details.open = item.content.length > 0;
-    this.questionPlace.replaceChildren(questionPanel(item, question, this.send));
+    this.questionPlace.replaceChildren(questionPanel(item, question, this.page.send));
   }
 
   /** Only what is open is made: a long conversation has hundreds of closed ones. */
@@ -80,7 +80,7 @@ export class ToolView {
     if (item === undefined || !this.details.open) return;
     const parts: HTMLElement[] = [];
     const diffs = item.content.filter((content): content is Diff => content.type === "diff");
-    for (const diff of diffs) parts.push(diffView(diff, this.send));
+    for (const diff of diffs) parts.push(diffView(diff, this.page));
     if (diffs.length === 0) parts.push(inputView(item));
     for (const content of item.content) {
       if (content.type === "content" && content.content.text !== "") {
@@ -88,9 +88,9 @@ export class ToolView {
       }
     }
     for (const { path, line } of diffs.length > 0 ? [] : item.locations) {
-      const label = line === undefined ? path : `${path}:${line}`;
+      const label = line === undefined ? this.page.shownPath(path) : `${this.page.shownPath(path)}:${line}`;
       parts.push(
-        linkButton(label, () => this.send({ type: "openFile", path, ...(line === undefined ? {} : { line }) })),
+        linkButton(label, () => this.page.send({ type: "openFile", path, ...(line === undefined ? {} : { line }) })),
       );
     }
     this.body.replaceChildren(...parts);
@@ -114,7 +114,7 @@ function diffCount(item: ToolItem): HTMLElement | undefined {
   );
 }
 
-function diffView(diff: Diff, send: Send): HTMLElement {
+function diffView(diff: Diff, { send, shownPath }: Page): HTMLElement {
   const { path, oldText, newText } = diff;
   const compared = diffLines(oldText ?? "", newText);
   const open = linkButton("Open diff", () => send({ type: "openDiff", path, oldText, newText }));
@@ -122,7 +122,7 @@ function diffView(diff: Diff, send: Send): HTMLElement {
   name.classList.add("path");
   name.title = path;
   // The end of a path says more than its beginning: what does not fit is cut on the left.
-  name.append(element("bdi", { dir: "ltr" }, path));
+  name.append(element("bdi", { dir: "ltr" }, shownPath(path)));
   const head = element("div", { class: "diff-head" }, name, open);
   if (compared === undefined)
     return element("div", { class: "diff" }, head, element("p", {}, "Too large to show here."));

@@ -6,6 +6,12 @@ import path from "node:path";
 import { chromium } from "playwright-core";
 
 export const GAUGE = "agent-ls.agent-ls.agentLs.gauge";
+/** The workbench's class has the name of the theme's file. */
+const THEME_FILES = {
+  "Dark Modern": "dark_modern",
+  "Light Modern": "light_modern",
+  "Dark High Contrast": "hc_black",
+};
 const CHROMIUM_FLAGS = [
   "--no-sandbox",
   "--disable-gpu",
@@ -148,14 +154,15 @@ export class Workbench {
     return this.gauge.locator("a").first().getAttribute("aria-label");
   }
 
-  /** Runs a command as a person does: palette, its name, Enter. */
+  /** Runs a command as a person does: palette, its name, and the row that is exactly it. */
   async palette(command) {
     await this.page.keyboard.press("F1");
     const box = this.page.locator(".quick-input-widget input.input");
     await box.waitFor();
     await box.fill(`>${command}`);
-    await this.page.locator(".quick-input-list .monaco-list-row", { hasText: command }).first().waitFor();
-    await this.page.keyboard.press("Enter");
+    const rows = this.page.locator(".quick-input-list .monaco-list-row");
+    const escaped = command.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+    await rows.filter({ has: this.page.locator(".label-name", { hasText: new RegExp(`^${escaped}…?$`) }) }).first().click();
   }
 
   /** The chat page: the innermost frame of its view. */
@@ -176,10 +183,16 @@ export class Workbench {
     return chat;
   }
 
-  async theme(id, settingsFile) {
-    const settings = JSON.parse(fs.readFileSync(settingsFile, "utf8"));
-    fs.writeFileSync(settingsFile, JSON.stringify({ ...settings, "workbench.colorTheme": id }, null, 2));
-    await this.page.waitForTimeout(1500);
+  /** Changes the theme from the palette; the focus comes back to where it was. */
+  async theme(label) {
+    await this.palette("Preferences: Color Theme");
+    await this.page.locator(".quick-input-list .monaco-list-row", { hasText: "Dark Modern" }).first().waitFor();
+    await this.page.locator(".quick-input-widget input.input").fill(label);
+    await this.page.locator(".quick-input-list .monaco-list-row.focused", { hasText: label }).waitFor();
+    await this.page.keyboard.press("Enter");
+    await this.page.locator(`.monaco-workbench[class*="${THEME_FILES[label]}"]`).waitFor({ timeout: 10_000 });
+    // The chat page gets the colours in a message of their own.
+    await this.page.waitForTimeout(300);
   }
 
   async close() {

@@ -45,7 +45,7 @@ export class ConversationHost implements ChatHost {
     const { availability } = this.parts.lifecycle;
     return {
       availability,
-      folder: this.parts.folder.current?.name ?? null,
+      folder: this.parts.folder.current?.uri.fsPath ?? null,
       gauge:
         gauge === undefined
           ? null
@@ -112,7 +112,7 @@ export class ConversationHost implements ChatHost {
   }
 
   private async complete(trigger: "/" | "@", word: string): Promise<Completion[]> {
-    if (trigger === "/") return commandCompletions(word, this.conversation?.commands ?? []);
+    if (trigger === "/") return commandCompletions(word, this.parts.conversations.commands);
     const folder = this.parts.folder.current;
     return folder === undefined ? [] : fileCompletions(word, folder);
   }

@@ -63,8 +63,8 @@ export class ChatView implements vscode.WebviewViewProvider {
 
   /** The conversation or what surrounds it is another one. */
   reset(): void {
-    this.post({ type: "reset", events: [...this.host.events()] });
     this.post({ type: "status", status: this.host.status() });
+    this.post({ type: "reset", events: [...this.host.events()] });
   }
 
   private postWhenReady(message: ToPage): void {

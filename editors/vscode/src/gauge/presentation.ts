@@ -91,7 +91,7 @@ export function present({ gauge, absence, question, folderName }: GaugeInput): P
   const place = folderName === undefined ? "" : `${folderName}: `;
   return {
     text: `${icon}${place}${gauge.text}${said.length > 0 ? ` ${said.join(", ")}` : ""}`,
-    accessibleLabel: [`Agent ${place}${gauge.accessibleText}`, question && `permission needed: ${question}`]
+    accessibleLabel: [`${place}${gauge.accessibleText}`, question && `permission needed: ${question}`]
       .filter(Boolean)
       .join(", "),
     background: gauge.level === "full" ? "error" : gauge.level === "micro" ? "warning" : undefined,

@@ -1,13 +1,5 @@
 import * as vscode from "vscode";
-import {
-  CloseAction,
-  DidChangeConfigurationNotification,
-  ErrorAction,
-  LanguageClient,
-  type LanguageClientOptions,
-  State,
-  TransportKind,
-} from "vscode-languageclient/node";
+import type { LanguageClient, LanguageClientOptions } from "vscode-languageclient/node";
 import {
   type CompactionEvent,
   type Gauge,
@@ -21,6 +13,8 @@ import type { AgentConnection } from "./agentConnection";
 
 /** VS Code ends the extension host 5 s after `deactivate` starts; the server gets what it can of them. */
 export const STOP_TIMEOUT_MS = 4500;
+
+type Library = typeof import("vscode-languageclient/node");
 
 const CRASH_SPAN_MS = 3 * 60_000;
 const MOST_CRASHES = 4;
@@ -43,6 +37,7 @@ export class AgentClient implements AgentConnection, vscode.Disposable {
   private readonly compactionEmitter = new vscode.EventEmitter<CompactionEvent>();
   private readonly readyEmitter = new vscode.EventEmitter<void>();
   private readonly stoppedEmitter = new vscode.EventEmitter<void>();
+  private library: Library | undefined;
   private client: LanguageClient | undefined;
   private served = false;
 
@@ -61,20 +56,23 @@ export class AgentClient implements AgentConnection, vscode.Disposable {
   ) {}
 
   get running(): boolean {
-    return this.client?.state === State.Running;
+    return this.client !== undefined && this.client.state === this.library?.State.Running;
   }
 
   /** Starts a server; a running one is stopped first. Rejects when it cannot be started. */
   async start({ command, environment }: ServerStart): Promise<void> {
     await this.stop();
     this.served = false;
+    // Loading it takes longer than the rest of the activation together.
+    this.library = await import("vscode-languageclient/node");
+    const { LanguageClient, State, TransportKind } = this.library;
     const executable = {
       command,
       args: ["serve"],
       transport: TransportKind.stdio,
       options: { env: { ...process.env, ...environment } },
     };
-    const client = new LanguageClient("agentLs", "Agent", executable, this.options());
+    const client = new LanguageClient("agentLs", "Agent", executable, this.options(this.library));
     this.client = client;
     client.onDidChangeState(({ newState }) => {
       if (this.client !== client) return;
@@ -98,6 +96,8 @@ export class AgentClient implements AgentConnection, vscode.Disposable {
 
   async request<Result>(method: string, params: object, token?: vscode.CancellationToken): Promise<Result> {
     if (this.client === undefined || !this.running) throw new Error("The agent is not running.");
+    // A token that is passed as undefined would become a second parameter of the request.
+    if (token === undefined) return this.client.sendRequest<Result>(method, params);
     return this.client.sendRequest<Result>(method, params, token);
   }
 
@@ -124,7 +124,7 @@ export class AgentClient implements AgentConnection, vscode.Disposable {
   }
 
   /** A server that served and died is started again, a few times; one that never came up is not tried again. */
-  private errorHandler(): NonNullable<LanguageClientOptions["errorHandler"]> {
+  private errorHandler({ CloseAction, ErrorAction }: Library): NonNullable<LanguageClientOptions["errorHandler"]> {
     let crashes: number[] = [];
     return {
       error: () => ({ action: ErrorAction.Continue, handled: true }),
@@ -138,7 +138,7 @@ export class AgentClient implements AgentConnection, vscode.Disposable {
     };
   }
 
-  private options(): LanguageClientOptions {
+  private options(library: Library): LanguageClientOptions {
     const log = (input: NodeJS.ReadableStream) => {
       input.on("data", (data: Buffer) => this.output.append(data.toString()));
     };
@@ -147,14 +147,14 @@ export class AgentClient implements AgentConnection, vscode.Disposable {
       outputChannel: this.output,
       stdioOptions: { stdout: log, stderr: log },
       initializationOptions: { agent: { protocolVersion: PROTOCOL_VERSION, permission: true } },
-      errorHandler: this.errorHandler(),
+      errorHandler: this.errorHandler(library),
       initializationFailedHandler: () => false,
       synchronize: { configurationSection: "agentLs" },
       middleware: {
         workspace: {
           // Only what a person has set is sent, once at the start and at every change.
           didChangeConfiguration: async () => {
-            await this.client?.sendNotification(DidChangeConfigurationNotification.type, {
+            await this.client?.sendNotification(library.DidChangeConfigurationNotification.type, {
               settings: { agentLs: this.settings() },
             });
           },

@@ -1,5 +1,5 @@
 import type { ChatEvent } from "../shared/chatMessages";
-import type { AvailableCommand, CompactionEvent, Gauge, SessionUpdate } from "../shared/protocol";
+import type { CompactionEvent, Gauge, SessionUpdate } from "../shared/protocol";
 
 /**
  * One session as the extension knows it: what happened, so that the chat page can be made again at any time.
@@ -10,7 +10,6 @@ export class Conversation {
   private turnsRunning = 0;
   private answered = false;
   gauge: Gauge | undefined;
-  commands: AvailableCommand[] = [];
 
   constructor(
     readonly sessionId: string,
@@ -75,10 +74,6 @@ export class Conversation {
   /** A live update. The server echoes prompts; ours are shown already when they are sent. */
   receive(update: SessionUpdate): void {
     if (update.sessionUpdate === "user_message_chunk") return;
-    if (update.sessionUpdate === "available_commands_update") {
-      this.commands = update.availableCommands;
-      return;
-    }
     if (update.sessionUpdate === "agent_message_chunk") this.answered = true;
     this.add({ kind: "update", update });
   }

@@ -2,7 +2,7 @@ import * as vscode from "vscode";
 import { localFolders } from "../folders";
 import type { AgentConnection } from "../server/agentConnection";
 import type { ChatEvent } from "../shared/chatMessages";
-import { Method, type SessionOpened } from "../shared/protocol";
+import { type AvailableCommand, Method, type SessionOpened } from "../shared/protocol";
 import { Conversation } from "./conversation";
 import { failureOf } from "./failure";
 
@@ -19,6 +19,8 @@ export class Conversations implements vscode.Disposable {
   private readonly eventEmitter = new vscode.EventEmitter<ConversationEvent>();
   private readonly changeEmitter = new vscode.EventEmitter<void>();
   private readonly subscriptions: vscode.Disposable[];
+  /** The slash commands the server knows. */
+  commands: readonly AvailableCommand[] = [];
   readonly onEvent = this.eventEmitter.event;
   /** A gauge changed, or a folder has another session. */
   readonly onDidChange = this.changeEmitter.event;
@@ -28,7 +30,11 @@ export class Conversations implements vscode.Disposable {
     private readonly memory: vscode.Memento,
   ) {
     this.subscriptions = [
-      client.onUpdate(({ sessionId, update }) => this.bySession(sessionId)?.receive(update)),
+      client.onUpdate(({ sessionId, update }) => {
+        // Said before the answer that names a new session; the same for all of them.
+        if (update.sessionUpdate === "available_commands_update") this.commands = update.availableCommands;
+        else this.bySession(sessionId)?.receive(update);
+      }),
       client.onCompaction((event) => this.bySession(event.sessionId)?.receiveCompaction(event)),
       client.onGauge((gauge) => {
         const conversation = this.bySession(gauge.sessionId);

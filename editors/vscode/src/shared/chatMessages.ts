@@ -33,6 +33,7 @@ export type Availability =
 /** What surrounds the conversation. */
 export interface ChatStatus {
   availability: Availability;
+  /** The path of the workspace folder: paths inside it are shown without it. */
   folder: string | null;
   gauge: Pick<Gauge, "text" | "level" | "state" | "model" | "percent" | "accessibleText" | "tiers" | "window"> | null;
 }

@@ -1,0 +1,255 @@
+// A person's way through the extension, in the real workbench: prompt, permission, edit, gauge, compaction, undo, reload,
+// resume. Run by test_vscode.py, which brings the server and the simulated model.
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import path from "node:path";
+import { after, before, test } from "node:test";
+import { startCodeServer, Workbench } from "./workbench.mjs";
+
+const { entry, vsix, server, root, artefacts, environment } = JSON.parse(process.env.JOURNEY);
+const workspace = path.join(root, "greeter");
+const GREET = 'def greet(name: str) -> str:\n    return f"Hi {name}"\n';
+const settings = {
+  "workbench.colorTheme": "Default Light Modern",
+  "agentLs.serverPath": server,
+  "agentLs.model": "openai:gpt-5",
+  "agentLs.compactionContextWindowTokens": 8000,
+  "agentLs.compactionKeepRecentTokens": 100,
+};
+let codeServer;
+let workbench;
+let chat;
+let picture = 0;
+let failed = false;
+
+before(async () => {
+  fs.mkdirSync(path.join(workspace, "src"), { recursive: true });
+  fs.writeFileSync(path.join(workspace, "greet.py"), GREET);
+  fs.writeFileSync(path.join(workspace, "src", "app.py"), 'from greet import greet\n\nprint(greet("Ada"))\n');
+  codeServer = await startCodeServer({ entry, root, vsix, workspace, settings, env: environment });
+  workbench = await Workbench.open({ root, url: codeServer.url });
+});
+
+after(async () => {
+  await workbench?.close();
+  codeServer?.stop();
+});
+
+/** A step that leaves a picture of how it ended. A step that fails ends the journey: the next ones build on it. */
+function step(name, run) {
+  test(name, async (t) => {
+    if (failed) {
+      t.skip("an earlier step failed");
+      return;
+    }
+    failed = true;
+    try {
+      await run();
+      failed = false;
+    } finally {
+      const file = `${String(++picture).padStart(2, "0")}-${name.replace(/\W+/g, "-")}.png`;
+      await workbench?.page.screenshot({ path: path.join(artefacts, file) });
+    }
+  });
+}
+
+const prompt = () => chat.getByRole("textbox", { name: "Prompt" });
+const log = () => chat.getByRole("log", { name: "Conversation with the agent" });
+const gaugeNumber = async () => Number(/(\d+)%/.exec(await workbench.gauge.textContent())[1]);
+
+async function say(text) {
+  await prompt().focus();
+  await workbench.page.keyboard.type(text);
+  await workbench.page.keyboard.press("Enter");
+}
+
+/** Waits until the turn is over. */
+async function idle() {
+  await chat.locator('.status-line .state:empty').waitFor({ state: "attached", timeout: 60_000 });
+}
+
+step("the gauge is in the status bar, with words for a screen reader", async () => {
+  await workbench.gaugeShows(/0%/);
+  assert.match(await workbench.gaugeLabel(), /^Agent context window 0 percent full/);
+});
+
+step("the chat opens from the keyboard with the cursor in the prompt", async () => {
+  await workbench.page.keyboard.press("Control+KeyK");
+  await workbench.page.keyboard.press("Control+KeyG");
+  chat = await workbench.chat();
+  await prompt().waitFor();
+  await chat.waitForFunction(() => document.activeElement?.tagName === "TEXTAREA");
+});
+
+step("files and commands are completed", async () => {
+  await workbench.page.keyboard.type("/co");
+  await chat.getByRole("option", { name: /compact/ }).waitFor();
+  await workbench.page.keyboard.press("Escape");
+  await prompt().fill("");
+  await workbench.page.keyboard.type("Make @gre");
+  await chat.getByRole("option", { name: /greet\.py/ }).waitFor();
+  await workbench.page.keyboard.press("Tab");
+  assert.equal(await prompt().inputValue(), "Make @greet.py ");
+  await chat.getByRole("list", { name: "Attached" }).getByText("greet.py").waitFor();
+});
+
+step("a prompt asks for permission where the change is shown", async () => {
+  await openFile("greet.py");
+  await workbench.openChat();
+  await prompt().focus();
+  await workbench.page.keyboard.press("End");
+  await workbench.page.keyboard.type("say hello");
+  await workbench.page.keyboard.press("Enter");
+  const question = chat.getByRole("group", { name: /The agent asks: Edit greet\.py/ });
+  await question.waitFor({ timeout: 60_000 });
+  await chat.locator(".diff .line.removed", { hasText: "Hi {name}" }).waitFor();
+  await chat.locator(".diff .line.added", { hasText: "Hello, {name}!" }).waitFor();
+  assert.match(await workbench.gaugeShows(/permission needed/), /working/);
+  assert.match(await workbench.gaugeLabel(), /permission needed: Edit greet\.py/);
+  assert.equal(await chat.evaluate(() => document.activeElement?.role), "group", "nobody was typing: the question has the focus");
+  await inEveryTheme("permission");
+});
+
+step("allowing it from the keyboard edits the open document, and the editor can undo it", async () => {
+  await workbench.palette("Agent: Open Chat");
+  await chat.waitForFunction(() => document.activeElement?.role === "group");
+  await workbench.page.keyboard.press("Tab");
+  assert.equal(await chat.evaluate(() => document.activeElement?.textContent), "Allow once");
+  await workbench.page.keyboard.press("Enter");
+  await chat.getByRole("article", { name: "Agent", exact: true }).getByText("and the name now").waitFor({ timeout: 60_000 });
+  await idle();
+  await workbench.page.locator(".view-lines", { hasText: "Hello, " }).waitFor();
+  assert.equal(fs.readFileSync(path.join(workspace, "greet.py"), "utf8"), GREET, "an open document is not written behind it");
+  assert.ok((await gaugeNumber()) > 5);
+});
+
+step("unsaved text is what the agent works on; saving and undoing are the editor's", async () => {
+  await workbench.page.locator(".tab", { hasText: "greet.py" }).click();
+  await workbench.page.keyboard.press("Control+KeyZ");
+  await workbench.page.locator(".view-lines", { hasText: "Hi " }).waitFor();
+  await workbench.page.keyboard.press("Control+Shift+KeyZ");
+  await workbench.page.keyboard.press("Control+KeyS");
+  await until(() => fs.readFileSync(path.join(workspace, "greet.py"), "utf8").includes("Hello, {name}!"));
+});
+
+step("a selection goes along with a prompt", async () => {
+  await workbench.page.locator(".view-lines").first().click();
+  await workbench.page.keyboard.press("Control+KeyA");
+  await workbench.palette("Agent: Ask Agent about Selection");
+  await chat.getByRole("list", { name: "Attached" }).getByText("greet.py:1-2").waitFor();
+  await say("List every use");
+  await log().getByText("in test number 280").waitFor({ timeout: 60_000 });
+  await idle();
+});
+
+step("an answer streams, and Escape stops it", async () => {
+  const before = await log().getByRole("article").count();
+  await say("Tell me slowly");
+  await chat.getByText("Working", { exact: true }).waitFor();
+  await log().getByRole("article").nth(before + 1).waitFor({ timeout: 60_000 });
+  await prompt().focus();
+  await workbench.page.keyboard.press("Escape");
+  await log().getByText("Stopped.").waitFor({ timeout: 10_000 });
+  await idle();
+});
+
+step("the gauge's click shows what fills the window, and changes nothing", async () => {
+  const before = await gaugeNumber();
+  await workbench.gauge.click();
+  const rows = workbench.page.locator(".quick-input-list .monaco-list-row");
+  await rows.filter({ hasText: "Answers" }).waitFor();
+  assert.match(await workbench.page.locator(".quick-input-title").textContent(), /Context: ~?[\d,]+ of 8,000 tokens/);
+  await workbench.page.screenshot({ path: path.join(artefacts, "context.png") });
+  await workbench.page.keyboard.press("Escape");
+  assert.equal(await gaugeNumber(), before);
+});
+
+step("a window that fills is said in words and in the theme's warning colour", async () => {
+  await say("Thank you");
+  await workbench.gaugeShows(/filling/);
+  await idle();
+  assert.match(await workbench.gauge.getAttribute("class"), /warning-kind/);
+  assert.match(await workbench.gaugeLabel(), /blanked at this level/);
+});
+
+step("compaction from the palette lowers the gauge and says before and after", async () => {
+  const before = await gaugeNumber();
+  await workbench.palette("Agent: /compact");
+  await log().getByText(/Compacted: ~?[\d,]+ → ~?[\d,]+ tokens/).waitFor({ timeout: 60_000 });
+  await workbench.gaugeShows(/~/);
+  assert.ok((await gaugeNumber()) < before);
+  await chat.getByRole("button", { name: "Summary" }).click();
+  await chat.getByText("Make greet say hello by name.").waitFor();
+  await workbench.gauge.hover();
+  await workbench.page.locator(".workbench-hover", { hasText: "New session" }).waitFor();
+  await inEveryTheme("compaction");
+});
+
+step("the compaction is undone from its line", async () => {
+  await chat.getByRole("article", { name: /Compacted/ }).getByRole("button", { name: "Undo" }).click();
+  await log().getByText("(undone)").waitFor();
+  await idle();
+});
+
+step("a reload goes on with the session", async () => {
+  await workbench.reload();
+  await workbench.gaugeShows(/[1-9]\d*%/, 60_000);
+  chat = await workbench.openChat();
+  await log().getByText("in test number 280").waitFor({ timeout: 60_000 });
+  await log().getByText("and the name now").first().waitFor();
+});
+
+step("a new session begins empty, and the old one is resumed from the list", async () => {
+  await workbench.palette("Agent: New Session");
+  await workbench.gaugeShows(/\b0%/);
+  await chat.getByText("Ask about this workspace").waitFor();
+  await chat.waitForFunction(() => document.activeElement?.tagName === "TEXTAREA");
+  await workbench.palette("Agent: Resume Session");
+  await workbench.page.locator(".quick-input-list .monaco-list-row", { hasText: "say hello" }).first().waitFor();
+  await workbench.page.keyboard.press("Enter");
+  await log().getByText("in test number 280").waitFor({ timeout: 60_000 });
+});
+
+step("it activates without loading more than itself", async () => {
+  await workbench.palette("Developer: Show Running Extensions");
+  const row = workbench.page.locator(".runtime-extensions-editor .monaco-list-row", { hasText: "agent_ls" });
+  await row.waitFor();
+  // The goal is under 100 ms; a loaded machine would make an assertion of it a matter of luck.
+  console.log(/Activation:\s*\d+ms/.exec(await row.textContent())?.[0]);
+  assert.ok(fs.statSync(path.join(path.dirname(vsix), "dist", "extension.js")).size < 64_000);
+});
+
+test("no page error, and nothing was asked of another host", () => {
+  assert.deepEqual(workbench.errors, []);
+  assert.deepEqual([...workbench.outside], []);
+});
+
+/** Pictures of the same moment in the editor's light, dark and high contrast themes. */
+async function inEveryTheme(moment) {
+  for (const [name, theme] of [
+    ["dark", "Dark Modern"],
+    ["high-contrast", "Dark High Contrast"],
+    ["light", "Light Modern"],
+  ]) {
+    await workbench.theme(theme);
+    await workbench.page.screenshot({ path: path.join(artefacts, `${moment}-${name}.png`) });
+  }
+}
+
+async function openFile(name) {
+  await workbench.page.keyboard.press("Control+KeyP");
+  const box = workbench.page.locator(".quick-input-widget input.input");
+  await box.waitFor();
+  await box.fill(name);
+  await workbench.page.locator(".quick-input-list .monaco-list-row", { hasText: name }).first().waitFor();
+  await workbench.page.keyboard.press("Enter");
+  await workbench.page.locator(".tab", { hasText: name }).waitFor();
+}
+
+async function until(condition, timeout = 10_000) {
+  const end = Date.now() + timeout;
+  while (!condition()) {
+    if (Date.now() > end) throw new Error(`never true: ${condition}`);
+    await workbench.page.waitForTimeout(50);
+  }
+}

@@ -1,0 +1,88 @@
+"""VS Code's real workbench, driven in Chromium against the real server and the strict simulator (issue 5).
+
+The steps and their assertions are in journey.test.mjs. Screenshots are left in artefacts/vscode.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.editors.vscode.replies import reply
+from tests.simulator import Simulator
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[2]
+EXTENSION = ROOT / "editors" / "vscode"
+EDITORS = Path(os.environ.get("EDITORS_DIRECTORY", Path.home() / ".cache" / "agent-ls-editors"))
+
+pytestmark = [
+    pytest.mark.editors,
+    pytest.mark.timeout(600),
+    pytest.mark.xdist_group("vscode"),
+    pytest.mark.skipif(shutil.which("npm") is None, reason="node and npm are not installed"),
+]
+
+
+def run(*command: str | Path, cwd: Path = ROOT) -> str:
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{command} failed:\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def vsix() -> Path:
+    """The extension, packaged as it would be published."""
+    if not (EXTENSION / "node_modules" / ".package-lock.json").exists():
+        run("npm", "ci", "--ignore-scripts", "--no-fund", "--no-audit", cwd=EXTENSION)
+    run("npm", "run", "package", cwd=EXTENSION)
+    return EXTENSION / "agent-ls.vsix"
+
+
+@pytest.fixture(scope="module")
+def code_server() -> Path:
+    """code-server's entry point; installed once into EDITORS_DIRECTORY."""
+    if not (HERE / "node_modules" / ".package-lock.json").exists():
+        run("npm", "ci", "--ignore-scripts", "--no-fund", "--no-audit", cwd=HERE)
+    return Path(run(HERE.parent / "install_vscode.sh", EDITORS / "code-server").splitlines()[-1])
+
+
+def test_the_package_is_small(vsix: Path) -> None:
+    assert vsix.stat().st_size < 1_000_000
+
+
+def test_unit_tests_and_lint_of_the_extension(vsix: Path) -> None:
+    run("npm", "run", "check", cwd=EXTENSION)
+    run("npm", "test", cwd=EXTENSION)
+
+
+def test_the_journey(vsix: Path, code_server: Path, tmp_path: Path) -> None:
+    artefacts = ROOT / "artefacts" / "vscode"
+    artefacts.mkdir(parents=True, exist_ok=True)
+    plan = {
+        "entry": str(code_server),
+        "vsix": str(vsix),
+        "server": str(Path(sys.executable).parent / "agent-ls"),
+        "root": str(tmp_path),
+        "artefacts": str(artefacts),
+    }
+    with Simulator(window=8_000, replies=reply) as simulator:
+        done = subprocess.run(
+            ["node", "--test", "--test-reporter=spec", HERE / "journey.test.mjs"],
+            env={**os.environ, "JOURNEY": json.dumps({**plan, "environment": dict(simulator.environment)})},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=500,
+        )
+        sys.stdout.write(done.stdout)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert [request.refusal for request in simulator.refused] == []
+        summaries = [request for request in simulator.requests if "You write the record" in request.text]
+        assert len(summaries) == 1
