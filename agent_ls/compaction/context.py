@@ -55,8 +55,8 @@ def breakdown(
     weights.update(fixed)
     for message in messages:
         summary_parts = 1 if is_summary(message) else 0
-        for at, (part, tokens) in enumerate(zip(message.parts, estimator.parts(message), strict=True)):
-            weights["summary" if at < summary_parts else _category(message, part)] += tokens
+        for at, (part, weight) in enumerate(zip(message.parts, estimator.parts(message), strict=True)):
+            weights["summary" if at < summary_parts else _category(message, part)] += weight.times(estimator.factor)
     counts = _scaled({name: round(tokens) for name, tokens in weights.items()}, total.count)
     return [ContextCategory(name, LABELS[name], Tokens.estimated(counts[name])) for name in LABELS]
 

@@ -36,7 +36,7 @@ from pydantic_ai.messages import (
 
 from agent_ls.compaction.text_weight import estimate_text
 
-__all__ = ["IMAGE_TOKENS", "Estimator", "estimate_text", "tokens_of_response"]
+__all__ = ["IMAGE_TOKENS", "Estimator", "Weight", "estimate_text", "tokens_of_response"]
 
 logger = logging.getLogger(__name__)
 
@@ -63,26 +63,27 @@ _GREATEST_TRUST: Final = 8_000
 
 
 @frozen
-class _Weight:
+class Weight:
     """Uncalibrated tokens: of text, which calibration scales, and of media, which it does not."""
 
     text: float
     media: float = 0.0
 
-    def __add__(self, other: _Weight) -> _Weight:
-        return _Weight(self.text + other.text, self.media + other.media)
+    def __add__(self, other: Weight) -> Weight:
+        return Weight(self.text + other.text, self.media + other.media)
 
     def times(self, factor: float) -> float:
+        """Tokens, by a session's factor."""
         return self.text * factor + self.media
 
 
-_NO_WEIGHT: Final = _Weight(0.0)
+_NO_WEIGHT: Final = Weight(0.0)
 
 
 @frozen
 class _Weighed:
-    whole: _Weight
-    parts: tuple[_Weight, ...]
+    whole: Weight
+    parts: tuple[Weight, ...]
 
 
 class Estimator:
@@ -110,10 +111,9 @@ class Estimator:
         factor = self._factor
         return round(sum(self._weigh(message).whole.times(factor) for message in messages))
 
-    def parts(self, message: ModelMessage) -> Sequence[float]:
-        """Tokens of each part of a message, in their order. What frames the message is no part's."""
-        factor = self._factor
-        return [part.text * factor + part.media for part in self._weigh(message).parts]
+    def parts(self, message: ModelMessage) -> Sequence[Weight]:
+        """The weight of each part of a message, in their order. What frames the message is no part's."""
+        return self._weigh(message).parts
 
     def text(self, text: str) -> int:
         """Tokens of a text, for example of instructions."""
@@ -164,18 +164,18 @@ def _forget(weighed: dict[int, tuple[weakref.ref[Any], _Weighed]], key: int) -> 
 
 def _weigh_message(message: ModelMessage) -> _Weighed:
     parts = tuple(_weigh_part(part) for part in message.parts)
-    return _Weighed(sum(parts, _Weight(_MESSAGE_TOKENS)), parts)
+    return _Weighed(sum(parts, Weight(_MESSAGE_TOKENS)), parts)
 
 
-def _weigh_part(part: Any) -> _Weight:
+def _weigh_part(part: Any) -> Weight:
     try:
-        return _Weight(_PART_TOKENS) + _weigh_held(part)
+        return Weight(_PART_TOKENS) + _weigh_held(part)
     except Exception:  # a tool may return any object, and reading it runs that object's code
         logger.debug("a part of kind %s cannot be weighed", type(part).__name__, exc_info=True)
-        return _Weight(_UNWEIGHABLE_TOKENS)
+        return Weight(_UNWEIGHABLE_TOKENS)
 
 
-def _weigh_held(part: Any) -> _Weight:
+def _weigh_held(part: Any) -> Weight:
     match part:
         case TextPart() | ThinkingPart() | UserPromptPart() | FilePart():
             return _weigh_value(part.content)
@@ -189,34 +189,34 @@ def _weigh_held(part: Any) -> _Weight:
             return sum(map(_weigh_value, held), _NO_WEIGHT)
 
 
-def _weigh_value(value: Any) -> _Weight:
+def _weigh_value(value: Any) -> Weight:
     match value:
         case None | CachePoint():
             return _NO_WEIGHT
         case str():
-            return _weigh_short(value) if len(value) <= _SHORT else _Weight(estimate_text(value))
+            return _weigh_short(value) if len(value) <= _SHORT else Weight(estimate_text(value))
         case TextContent():
-            return _Weight(estimate_text(value.content))
+            return Weight(estimate_text(value.content))
         case BinaryContent():
             return _weigh_binary(value)
         case ImageUrl():
-            return _Weight(0.0, IMAGE_TOKENS)
+            return Weight(0.0, IMAGE_TOKENS)
         case DocumentUrl() | AudioUrl() | VideoUrl() | UploadedFile():
-            return _Weight(0.0, _DOCUMENT_TOKENS)
+            return Weight(0.0, _DOCUMENT_TOKENS)
         case bytes() | bytearray() | memoryview():
-            return _Weight(len(value) * _BASE64_TOKENS_PER_BYTE)
+            return Weight(len(value) * _BASE64_TOKENS_PER_BYTE)
         case Mapping() | list() | tuple() if _holds_media(value):
             # A picture inside a structure is sent beside it, not spelled out in it.
             items = chain.from_iterable(value.items()) if isinstance(value, Mapping) else value
-            return sum(map(_weigh_value, items), _Weight(float(len(value))))
+            return sum(map(_weigh_value, items), Weight(float(len(value))))
         case _:
-            return _Weight(estimate_text(_as_text(value)))
+            return Weight(estimate_text(_as_text(value)))
 
 
 @lru_cache(maxsize=1_024)
-def _weigh_short(text: str) -> _Weight:
+def _weigh_short(text: str) -> Weight:
     """Names of tools and placeholders come again and again."""
-    return _Weight(estimate_text(text))
+    return Weight(estimate_text(text))
 
 
 def _holds_media(value: Any) -> bool:
@@ -227,15 +227,15 @@ def _holds_media(value: Any) -> bool:
     return isinstance(value, BinaryContent | ImageUrl | DocumentUrl | AudioUrl | VideoUrl | UploadedFile | bytes)
 
 
-def _weigh_binary(content: BinaryContent) -> _Weight:
+def _weigh_binary(content: BinaryContent) -> Weight:
     kib = len(content.data) / 1024
     if content.is_image:
-        return _Weight(0.0, IMAGE_TOKENS)
+        return Weight(0.0, IMAGE_TOKENS)
     if content.media_type.startswith("text/"):
-        return _Weight(estimate_text(content.data.decode("utf-8", "replace")))
+        return Weight(estimate_text(content.data.decode("utf-8", "replace")))
     if content.is_audio or content.is_video:
-        return _Weight(0.0, kib * _RECORDING_TOKENS_PER_KIB)
-    return _Weight(0.0, max(IMAGE_TOKENS, kib * _DOCUMENT_TOKENS_PER_KIB))
+        return Weight(0.0, kib * _RECORDING_TOKENS_PER_KIB)
+    return Weight(0.0, max(IMAGE_TOKENS, kib * _DOCUMENT_TOKENS_PER_KIB))
 
 
 def _as_text(value: Any) -> str:

@@ -8,16 +8,25 @@ stay: in a history they cannot be told from what the user said, and that is neve
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any, Final, TypeVar
 
 from attrs import frozen
-from pydantic_ai.messages import ModelMessage, ModelRequest, ModelRequestPart, RetryFeedbackPart, ToolReturnPart
+from pydantic_ai.messages import (
+    BinaryContent,
+    ModelMessage,
+    ModelRequest,
+    ModelRequestPart,
+    RetryFeedbackPart,
+    ToolReturnPart,
+)
 
 from agent_ls.compaction.boundary import Boundary, is_legacy_retry, newest_round
-from agent_ls.compaction.estimate import Estimator
+from agent_ls.compaction.estimate import Estimator, Weight
 
 ELIDED: Final = "[tool output elided by microcompaction]"
+_PLACEHOLDER_LENGTH: Final = len(ELIDED)
 
 _READ_FILE_KIND: Final = "file_system.read_file"
 """The harness's typed `read_file` result: its content has no declared shape, so text in it still loads."""
@@ -41,19 +50,20 @@ def microcompact(messages: Sequence[ModelMessage], boundary: Boundary, estimator
     no longer than the placeholder, and those of the newest round.
     """
     after: list[ModelMessage] | None = None
-    elided, freed = 0, 0.0
+    elided, text, media = 0, 0.0, 0.0
     for index in range(min(boundary.index, newest_round(messages))):
         message = messages[index]
         if not isinstance(message, ModelRequest):
             continue
         parts: list[ModelRequestPart] | None = None
-        weights: Sequence[float] = ()
+        weights: Sequence[Weight] = ()
         for at, part in enumerate(message.parts):
             if (blanked := _blanked(part)) is not part:
                 if parts is None:
                     parts, weights = list(message.parts), estimator.parts(message)
                 parts[at] = blanked
-                freed += weights[at]
+                text += weights[at].text
+                media += weights[at].media
                 elided += 1
         if parts is not None:
             if after is None:
@@ -61,7 +71,8 @@ def microcompact(messages: Sequence[ModelMessage], boundary: Boundary, estimator
             after[index] = _with(message, "parts", parts)
     if after is None:
         return MicroResult(messages, 0, 0)
-    return MicroResult(after, elided, max(round(freed) - elided * estimator.text(ELIDED), 0))
+    freed = round(Weight(text, media).times(estimator.factor)) - elided * estimator.text(ELIDED)
+    return MicroResult(after, elided, max(freed, 0))
 
 
 def is_elided(part: Any) -> bool:
@@ -73,14 +84,37 @@ def _blanked(part: ModelRequestPart) -> ModelRequestPart:
     """The part with the placeholder for content; the same part if it stays as it is."""
     if type(part) is ToolReturnPart:
         # A failed result is an error text, whatever the kind of the tool.
-        is_ours = part.tool_kind is None or part.tool_kind not in _FRAMEWORK_KINDS or part.outcome != "success"
+        stays = part.tool_kind in _FRAMEWORK_KINDS and part.outcome == "success"
     elif isinstance(part, ToolReturnPart):
-        is_ours = part.tool_kind == _READ_FILE_KIND
+        stays = part.tool_kind != _READ_FILE_KIND
     else:
-        is_ours = isinstance(part, RetryFeedbackPart) or is_legacy_retry(part)
-    if not is_ours or _is_short(part.content):  # type: ignore[union-attr]  # results and retries have content
+        stays = not (isinstance(part, RetryFeedbackPart) or is_legacy_retry(part))
+    if stays:
         return part
-    return _with(part, "content", ELIDED)
+    content = part.content  # type: ignore[union-attr]  # results and retries have content
+    length = len(content) if type(content) is str else _length(content)
+    return _with(part, "content", ELIDED) if length > _PLACEHOLDER_LENGTH else part
+
+
+def _length(content: object) -> int:
+    """Characters of a body that is no plain text, counted until they are more than the placeholder's."""
+    match content:
+        case None:
+            return 0
+        case str():
+            return len(content)
+        case bytes() | BinaryContent():
+            return _PLACEHOLDER_LENGTH + 1
+        case Mapping() | list() | tuple():
+            items = chain.from_iterable(content.items()) if isinstance(content, Mapping) else content
+            length = 2
+            for item in items:
+                length += 2 + _length(item)
+                if length > _PLACEHOLDER_LENGTH:
+                    break
+            return length
+        case _:
+            return len(repr(content))
 
 
 _Instance = TypeVar("_Instance")
@@ -92,19 +126,6 @@ def _with(instance: _Instance, name: str, value: object) -> _Instance:
     The checks in there passed when the instance was made; running them again would take most of a pass.
     """
     new = object.__new__(type(instance))
-    vars(new).update(vars(instance))
-    setattr(new, name, value)
+    new.__dict__ = values = vars(instance).copy()
+    values[name] = value
     return new
-
-
-def _is_short(content: Any) -> bool:
-    """Whether a body is no longer than the placeholder; pictures and other bytes always are longer."""
-    match content:
-        case str():
-            return len(content) <= len(ELIDED)
-        case None | bool() | int() | float():
-            return True
-        case list() | tuple() if not content:
-            return True
-        case _:
-            return len(repr(content)) <= len(ELIDED)
