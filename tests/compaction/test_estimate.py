@@ -5,6 +5,7 @@ import random
 import weakref
 from collections import defaultdict
 from pathlib import Path
+from statistics import quantiles
 from typing import Any
 
 import pytest
@@ -26,6 +27,8 @@ from pydantic_ai.messages import (
 
 from agent_ls.compaction.estimate import IMAGE_TOKENS, Estimator, estimate_text
 from agent_ls.compaction.occupancy import Levels, Measure
+from benchmarks.bench_estimate import tails_by_estimator
+from benchmarks.sessions import load_sessions
 from tests.compaction.histories import histories
 from tests.simulator.tokens import EncodingName, count_text
 
@@ -222,6 +225,14 @@ def test_after_calibration_each_kind_is_within_fifteen_percent_of_a_real_tokeniz
     for kind, count in real.items():
         if count >= 200:
             assert estimated[kind] == pytest.approx(count, rel=0.15), kind
+
+
+def test_a_tail_of_twenty_thousand_tokens_is_near_that_by_the_providers_own_count() -> None:
+    counts = [each for session in load_sessions() for each in tails_by_estimator(session.messages())]
+    cuts = quantiles(counts, n=20)
+    assert len(counts) > 500
+    assert cuts[0] >= 17_000
+    assert cuts[-1] <= 24_000
 
 
 def test_a_resumed_session_is_calibrated_by_what_its_responses_counted() -> None:
