@@ -187,7 +187,7 @@ def main() -> None:
     for name, counts in every.items():
         print_tails(f"**all, {name}**", counts)
     print(
-        "\nThe low end of pi-large-session is one interrupted answer of 7,000 tokens that its agent never sent again."
+        "\nThe low end of pi-large-session is an interrupted answer of 7,000 tokens that was never sent again."
     )
 
 

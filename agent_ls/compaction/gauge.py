@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -20,6 +21,7 @@ from agent_ls.protocol import (
 )
 from agent_ls.tokens import Tokens
 
+_MARKDOWN: Final = re.compile(r"[\\`*_{}\[\]<>#|~!]")
 _GLYPHS: Final = "○◔◑◕●"
 _COLORS: Final[dict[GaugeLevel, GaugeColor]] = {"ok": "green", "micro": "yellow", "full": "red"}
 _LEVEL_WORDS: Final[dict[GaugeLevel, str]] = {
@@ -85,7 +87,7 @@ def _tooltip(used: Tokens, levels: Levels, facts: GaugeFacts) -> str:
         f"**Context** {_count(used)} of {levels.window:,} tokens",
         f"Microcompaction at {levels.micro:,} ({_distance(used.count, levels.micro)})",
         f"Full compaction at {levels.full:,} ({_distance(used.count, levels.full)})",
-        f"Model `{facts.model}`",
+        f"Model {_plain(facts.model)}",
     ]
     if facts.cost is not None:
         lines.append(f"Cost ${facts.cost:.4f}")
@@ -93,8 +95,13 @@ def _tooltip(used: Tokens, levels: Levels, facts: GaugeFacts) -> str:
         lines.append(f"From the prompt cache {facts.cache_share:.0%}")
     if (last := facts.last_compaction) is not None:
         lines.append(f"Last compaction ({last.tier}) {_count(last.before)} → {_count(last.after)} tokens")
-    lines += [f"**Note** {warning.message}" for warning in facts.warnings]
+    lines += [f"**Note** {_plain(warning.message)}" for warning in facts.warnings]
     return "\n\n".join(lines)
+
+
+def _plain(text: str) -> str:
+    """A text that Markdown shows as it is: names and causes come from outside."""
+    return _MARKDOWN.sub(r"\\\g<0>", " ".join(text.split()))
 
 
 def _count(tokens: Tokens) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import chain
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 from attrs import frozen
 from pydantic_ai.messages import (
@@ -30,8 +30,6 @@ _PLACEHOLDER_LENGTH: Final = len(ELIDED)
 
 _READ_FILE_KIND: Final = "file_system.read_file"
 """The harness's typed `read_file` result: its content has no declared shape, so text in it still loads."""
-_FRAMEWORK_KINDS: Final = frozenset({"tool-search", "capability-load"})
-"""Results pydantic-ai reads itself: with text for content they no longer load."""
 
 
 @frozen
@@ -75,16 +73,11 @@ def microcompact(messages: Sequence[ModelMessage], boundary: Boundary, estimator
     return MicroResult(after, elided, max(freed, 0))
 
 
-def is_elided(part: Any) -> bool:
-    """Whether a part was blanked."""
-    return getattr(part, "content", None) == ELIDED
-
-
 def _blanked(part: ModelRequestPart) -> ModelRequestPart:
     """The part with the placeholder for content; the same part if it stays as it is."""
     if type(part) is ToolReturnPart:
-        # A failed result is an error text, whatever the kind of the tool.
-        stays = part.tool_kind in _FRAMEWORK_KINDS and part.outcome == "success"
+        # A message gives a result that the framework reads its own type, so that this is none.
+        stays = False
     elif isinstance(part, ToolReturnPart):
         stays = part.tool_kind != _READ_FILE_KIND
     else:

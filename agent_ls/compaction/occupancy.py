@@ -40,6 +40,12 @@ class Levels:
     micro: int
     full: int
 
+    def __attrs_post_init__(self) -> None:
+        if not 0 <= self.micro <= self.full < self.window:
+            raise ValueError(
+                f"levels must be 0 <= micro <= full < window, got {self.micro}, {self.full}, {self.window}"
+            )
+
     @classmethod
     def of(cls, window: int, *, micro_reserve: float, full_reserve: float) -> Levels:
         """The levels of a window whose reserves are kept free."""

@@ -1,3 +1,4 @@
+from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -65,3 +66,23 @@ def test_the_percentage_never_runs_ahead_of_the_level(used: int, window: int, on
 def test_fault_14_a_changed_window_changes_gauge_and_levels() -> None:
     wide = gauge(Tokens.measured(800), Levels.of(10_000, micro_reserve=0.4, full_reserve=0.2))
     assert (wide.percent, wide.level, [tier.at for tier in wide.tiers]) == (8, "ok", [6_000, 8_000])
+
+
+def test_a_warning_is_shown_as_text_not_as_markdown() -> None:
+    facts = evolve(FACTS, model="local:a_b_c", warnings=[GaugeWarning("x", "no [click](command:evil) in `~/my_dir`")])
+    shown = context_gauge(Tokens.measured(10), LEVELS, facts)
+    assert r"no \[click\](command:evil) in \`\~/my\_dir\`" in shown.tooltip
+    assert r"local:a\_b\_c" in shown.tooltip
+    assert "no [click](command:evil) in `~/my_dir`" in shown.accessible_text
+
+
+@given(st.integers(0, 10**7), st.booleans())
+def test_text_colour_and_words_agree(used: int, is_measured: bool) -> None:
+    shown = gauge(Tokens.measured(used) if is_measured else Tokens.estimated(used))
+    assert shown.text == f"{shown.glyph} {'~' if used and not is_measured else ''}{shown.percent}%"
+    assert f"{shown.percent} percent" in shown.accessible_text
+    assert ("about" in shown.accessible_text) is ("~" in shown.text)
+    assert shown.color == {"ok": "green", "micro": "yellow", "full": "red"}[shown.level]
+    assert shown.level == ("full" if used >= 800 else "micro" if used >= 600 else "ok")
+    assert abs("○◔◑◕●".index(shown.glyph) / 4 - min(used / 1_000, 1)) <= 0.125
+    assert shown.fraction == min(used / 1_000, 1)
