@@ -26,6 +26,8 @@ from pydantic_ai.usage import RequestUsage
 texts = st.text(max_size=60) | st.integers(1, 40).map(lambda count: "lorem ipsum dolor sit amet, x_1 = 42\n" * count)
 picture = BinaryContent(b"\x89PNG\r\n\x1a\n" + bytes(500), media_type="image/png")
 prompts = texts | st.lists(texts | st.just(picture), min_size=1, max_size=3)
+outputs = texts | st.sampled_from([{"rows": [1, 2]}, ["[shot.png]", picture], "x" * 20_000, None])
+outcomes = st.sampled_from(["success", "success", "failed", "denied", "interrupted", "retried"])
 # Local models use the same few ids again and again.
 ids = st.sampled_from(["call_0", "call_1", "call_2", "call_3"])
 
@@ -47,14 +49,17 @@ def rounds(draw: st.DrawFn) -> list[ModelMessage]:
     results: list[Any] = [
         ToolReturnPart(
             "read_file",
-            draw(texts | st.just({"rows": [1, 2]})),
+            draw(outputs),
             each,
-            outcome=draw(st.sampled_from(["success", "failed"])),
+            outcome=draw(outcomes),
         )
         for each in draw(st.permutations(chosen))
     ]
     if draw(st.booleans()):
         results.append(RetryFeedbackPart(content=draw(texts), retry=RetryInfo(cause="no_output")))
+    if draw(st.integers(0, 5)) == 0:
+        # The user steers, or a tool sends a picture along: both are a user's part beside the results.
+        results.append(UserPromptPart(draw(prompts)))
     return [_response(draw, parts), ModelRequest(parts=results)]
 
 
@@ -75,6 +80,9 @@ def histories(draw: st.DrawFn, *, unfinished: bool | None = None) -> list[ModelM
         messages.append(ModelRequest(parts=[UserPromptPart(draw(prompts))]))
         for each in draw(st.lists(rounds(), max_size=3)):
             messages += each
+        if draw(st.integers(0, 5)) == 0:
+            # A request that failed, or was stopped before the first word, and its session goes on.
+            messages += [ModelResponse(parts=[]), ModelRequest(parts=[UserPromptPart(draw(prompts))])]
     return messages
 
 
