@@ -60,13 +60,25 @@ async def echo(params: EchoParams) -> object:
             try:
                 await asyncio.Event().wait()
             except asyncio.CancelledError:
-                await asyncio.sleep(0.05)  # a second cancel would stop it here
-                return Echoed("ended well")
+                # A second cancel would stop it here.
+                return Echoed(str(await server.protocol.ask("client/question", {})))
+        case "ends late":
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                await asyncio.sleep(2 * server.protocol.cancel_seconds)
+                ended_late.set()
+        case "wait for the late one":
+            await ended_late.wait()
+            await asyncio.sleep(0)
         case "ask":
             return Echoed(str(await server.protocol.ask("client/question", {"of": "echo"})))
         case "big":
             return Echoed("x" * 10_000_000)
     return Echoed(params.text)
+
+
+ended_late = asyncio.Event()
 
 
 async def notified(params: EchoParams) -> None:

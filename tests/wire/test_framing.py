@@ -31,12 +31,12 @@ def test_headers_are_read_tolerantly(header: bytes) -> None:
     assert frames(header + b"{}") == [Body(b"{}")]
 
 
-@pytest.mark.parametrize("off_by", range(-14, 13))
+@pytest.mark.parametrize("off_by", range(-24, 12))
 def test_fault_49_a_wrong_length_costs_one_message_not_the_stream(off_by: int) -> None:
     body = b'{"jsonrpc":"2.0","id":1}'
     good = b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
     stream = b"Content-Length: %d\r\n\r\n%s" % (len(body) + off_by, body) + good + good
-    assert frames(stream)[-1] == Body(body)
+    assert frames(stream)[-2:] == [Body(body), Body(body)]
 
 
 def test_a_message_above_the_cap_is_skipped() -> None:
@@ -60,6 +60,7 @@ def test_a_message_cut_off_by_the_end_is_dropped(data: bytes) -> None:
         b"x" * 10_000,
         b"A: b\r\n" * 100,
         b'{"jsonrpc": "2.0"}\n',
+        b"Content-Length: 99999999999\r\n\r\n{}",
     ],
 )
 def test_what_is_no_header_is_fatal(data: bytes) -> None:

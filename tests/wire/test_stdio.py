@@ -29,6 +29,15 @@ def client(exit_file: Path) -> Iterator[RawClient]:
         yield client
 
 
+@pytest.fixture(scope="module")
+def used(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RawClient]:
+    """One server that has to bear all that is bad, one after another."""
+    file = tmp_path_factory.mktemp("used") / "exits"
+    with RawClient(command=SERVER, environ={"ECHO_EXIT_FILE": str(file)}) as client:
+        client.initialize(None)
+        yield client
+
+
 def echo(client: RawClient, text: str) -> Any:
     return client.request("agent/echo", {"text": text})
 
@@ -46,53 +55,60 @@ def request(identifier: Any, method: str, **rest: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("message", "identifier", "code"),
     [
-        (request(7, "agent/echo", params={"text": 12}), 7, -32602),
-        (request(7, "agent/echo", params={}), 7, -32602),
-        (request(7, "agent/echo", params=[1]), 7, -32602),
-        (request(7, "agent/echo"), 7, -32602),
+        (request("seven", "agent/echo", params={"text": 12}), "seven", -32602),
+        (request("seven", "agent/echo", params={}), "seven", -32602),
+        (request("seven", "agent/echo", params=[1]), "seven", -32602),
+        (request("seven", "agent/echo"), "seven", -32602),
         (request("x", "agent/unknown", params={}), "x", -32601),
-        (request(7, "textDocument/hover", params={"position": "here"}), 7, -32601),
-        (request(7, "initialize", params={"capabilities": {}}), 7, -32600),
-        (request(7, "workspace/executeCommand", params={"command": "agent.nothing"}), 7, -32602),
-        (request(7, "workspace/executeCommand", params={"command": "agent.echo", "arguments": [1, 2]}), 7, -32602),
-        (request(7, "workspace/executeCommand"), 7, -32602),
+        (request("seven", "textDocument/hover", params={"position": "here"}), "seven", -32601),
+        (request("seven", "initialize", params={"capabilities": {}}), "seven", -32600),
+        (request("seven", "workspace/executeCommand", params={"command": "agent.nothing"}), "seven", -32602),
+        (
+            request("seven", "workspace/executeCommand", params={"command": "agent.echo", "arguments": [1, 2]}),
+            "seven",
+            -32602,
+        ),
+        (request("seven", "workspace/executeCommand"), "seven", -32602),
         (request(None, "agent/echo", params={"text": "a"}), None, -32600),
-        (request(7, 3), 7, -32600),
-        ({"jsonrpc": "1.0", "id": 7, "method": "agent/echo"}, 7, -32600),
-        ({"id": 7, "method": "agent/echo"}, 7, -32600),
-        ([request(7, "agent/echo", params={"text": "a"})], None, -32600),
+        (request("seven", 3), "seven", -32600),
+        ({"jsonrpc": "1.0", "id": "seven", "method": "agent/echo"}, "seven", -32600),
+        ({"id": "seven", "method": "agent/echo"}, "seven", -32600),
+        ([request("seven", "agent/echo", params={"text": "a"})], None, -32600),
         (12, None, -32600),
-        (request(7, "agent/echo", params={"text": "bug"}), 7, -32603),
-        (request(7, "agent/echo", params={"text": "busy"}), 7, -32803),
-        (request(7, "agent/echo", params={"text": "unserialisable"}), 7, -32603),
-        (request(7, "agent/echo", params={"text": "no number"}), 7, -32603),
+        (request("seven", "agent/echo", params={"text": "bug"}), "seven", -32603),
+        (request("seven", "agent/echo", params={"text": "busy"}), "seven", -32803),
+        (request("seven", "agent/echo", params={"text": "unserialisable"}), "seven", -32603),
+        (request("seven", "agent/echo", params={"text": "no number"}), "seven", -32603),
         (request(True, "agent/echo", params={"text": "a"}), None, -32600),
         (request(1.5, "agent/echo", params={"text": "a"}), None, -32600),
         (request({}, "agent/echo", params={"text": "a"}), None, -32600),
-        (request(7, "$/agent", params={}), 7, -32601),
+        (request("seven", "$/agent", params={}), "seven", -32601),
+        (request("seven", "initialized", params={}), "seven", -32601),
+        (request("seven", "exit"), "seven", -32601),
     ],
     ids=str,
 )
 def test_fault_49_a_bad_message_gets_one_error_and_the_next_is_served(
-    client: RawClient, message: Any, identifier: Any, code: int
+    used: RawClient, message: Any, identifier: Any, code: int
 ) -> None:
-    assert code_of(client, message) == (identifier, code)
-    assert echo(client, "good") == {"text": "good"}
-    assert sum("method" not in each for each in client.messages) == 3  # initialize, the error, the good one
+    before = len(used.messages)
+    assert code_of(used, message) == (identifier, code)
+    assert echo(used, "good") == {"text": "good"}
+    assert len(used.messages) == before + 2  # the error, the good one
 
 
 @pytest.mark.parametrize("body", [b"{", b"\xff\xfe", b"", b"[" * 100_000, b"nonsense", b'{"a": NaN}', b"9" * 5000])
-def test_fault_49_what_is_no_json_is_a_parse_error(client: RawClient, body: bytes) -> None:
-    client.send_body(body)
-    response = client.receive()
+def test_fault_49_what_is_no_json_is_a_parse_error(used: RawClient, body: bytes) -> None:
+    used.send_body(body)
+    response = used.receive()
     assert response["id"] is None
     assert response["error"]["code"] == -32700
-    assert echo(client, "good") == {"text": "good"}
+    assert echo(used, "good") == {"text": "good"}
 
 
-def test_fault_49_a_message_of_70_mb_is_refused(client: RawClient) -> None:
-    assert code_of_bytes(client, b'"' + b"x" * (70 << 20) + b'"') == (None, -32600)
-    assert echo(client, "good") == {"text": "good"}
+def test_fault_49_a_message_of_70_mb_is_refused(used: RawClient) -> None:
+    assert code_of_bytes(used, b'"' + b"x" * (70 << 20) + b'"') == (None, -32600)
+    assert echo(used, "good") == {"text": "good"}
 
 
 def code_of_bytes(client: RawClient, body: bytes) -> tuple[Any, int]:
@@ -160,12 +176,25 @@ def test_a_cancelled_request_is_answered_once(client: RawClient) -> None:
     assert echo(client, "good") == {"text": "good"}
 
 
-def test_a_handler_may_make_a_result_of_being_cancelled(client: RawClient) -> None:
+def test_a_handler_may_make_a_result_of_being_cancelled_and_is_cancelled_once(client: RawClient) -> None:
     identifier = client.start_request("agent/echo", {"text": "ends well"})
-    client.notify("$/cancelRequest", {"id": identifier})
+
+    def cancel_again(params: Any) -> str:
+        client.notify("$/cancelRequest", {"id": identifier})
+        return "ended well"
+
+    client.answers["client/question"] = cancel_again
     client.notify("$/cancelRequest", {"id": identifier})
     assert client.response(identifier)["result"] == {"text": "ended well"}
     assert echo(client, "good") == {"text": "good"}
+
+
+def test_a_handler_that_stops_too_late_answers_nothing_more(client: RawClient) -> None:
+    identifier = client.start_request("agent/echo", {"text": "ends late"})
+    client.notify("$/cancelRequest", {"id": identifier})
+    assert client.response(identifier)["error"]["code"] == -32800
+    assert echo(client, "wait for the late one")
+    assert [message["id"] for message in client.messages].count(identifier) == 1
 
 
 def test_a_handler_that_does_not_stop_is_answered_for(client: RawClient) -> None:
@@ -177,9 +206,9 @@ def test_a_handler_that_does_not_stop_is_answered_for(client: RawClient) -> None
 
 
 @pytest.mark.parametrize("params", [None, {}, {"id": None}, {"id": 99}, [], {"id": []}])
-def test_a_cancel_of_nothing_is_ignored(client: RawClient, params: Any) -> None:
-    client.notify("$/cancelRequest", params)
-    assert echo(client, "good") == {"text": "good"}
+def test_a_cancel_of_nothing_is_ignored(used: RawClient, params: Any) -> None:
+    used.notify("$/cancelRequest", params)
+    assert echo(used, "good") == {"text": "good"}
 
 
 def test_a_question_to_the_client_is_taken_back_when_its_request_is_cancelled(client: RawClient) -> None:
@@ -199,9 +228,9 @@ def test_an_answer_of_the_client_reaches_who_asked(client: RawClient) -> None:
 
 
 @pytest.mark.parametrize("response", [{"id": 5}, {"id": "x", "result": 1}, {"id": None, "error": {}}, {"error": 3}, {}])
-def test_a_response_nobody_waits_for_is_ignored(client: RawClient, response: dict[str, Any]) -> None:
-    client.send({"jsonrpc": "2.0", **response})
-    assert echo(client, "good") == {"text": "good"}
+def test_a_response_nobody_waits_for_is_ignored(used: RawClient, response: dict[str, Any]) -> None:
+    used.send({"jsonrpc": "2.0", **response})
+    assert echo(used, "good") == {"text": "good"}
 
 
 def test_notifications_are_taken_and_their_failures_stay_in_the_log(client: RawClient) -> None:
@@ -234,15 +263,15 @@ def test_a_request_with_an_id_in_flight_is_refused(client: RawClient) -> None:
     assert client.response(identifier)["error"]["code"] == -32800
 
 
-def test_a_nested_key_jsonrpc_is_data(client: RawClient) -> None:
+def test_a_nested_key_jsonrpc_is_data(used: RawClient) -> None:
     params = {"text": "a", "more": {"jsonrpc": "2.0", "id": 1}}
-    assert client.request("agent/echo", params) == {"text": "a"}
+    assert used.request("agent/echo", params) == {"text": "a"}
 
 
 @pytest.mark.parametrize("arguments", [[{"text": "a"}], [{"text": "a", "more": 1}]])
-def test_a_command_is_the_request_under_another_name(client: RawClient, arguments: list[Any]) -> None:
+def test_a_command_is_the_request_under_another_name(used: RawClient, arguments: list[Any]) -> None:
     params = {"command": "agent.echo", "arguments": arguments}
-    assert client.request("workspace/executeCommand", params) == {"text": "a"}
+    assert used.request("workspace/executeCommand", params) == {"text": "a"}
 
 
 def test_a_client_that_does_not_read_does_not_stop_the_server(client: RawClient) -> None:
