@@ -1,6 +1,7 @@
 """The log, where the person of this editor looks for it: `window/logMessage` (PROTOCOL "Notifications").
 
-stderr keeps what is said before `initialize` is answered and what is an error; editors show it, but as errors.
+stderr keeps what is said before `initialized`, errors with their tracebacks, and what the wire itself has to say: to
+send that could make the wire say more.
 """
 
 from __future__ import annotations
@@ -11,13 +12,13 @@ from typing import Final, Literal
 from agent_ls.client import Client
 
 _LOGGER: Final = "agent_ls"
-_RECURSION_SOURCE: Final = "agent_ls.wire"
+_WIRE: Final = "agent_ls.wire"
 
 Level = Literal["error", "warning", "info", "debug"]
 
 
 class ClientLogHandler(logging.Handler):
-    """Sends records to the client. What the wire itself says stays on stderr: sending it could make it say more."""
+    """Sends records to the client."""
 
     def __init__(self, client: Client) -> None:
         super().__init__()
@@ -25,7 +26,7 @@ class ClientLogHandler(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Send one record, its cause in one line; the traceback is for stderr."""
-        if record.name.startswith(_RECURSION_SOURCE):
+        if _is_of_the_wire(record):
             return
         message = record.getMessage()
         cause = record.exc_info[1] if record.exc_info else None
@@ -44,12 +45,15 @@ def level_of(number: int) -> Level:
 
 
 def log_to_client(client: Client, level: str) -> None:
-    """From now on the client gets the log, from `level` on; stderr gets errors only."""
-    logger = logging.getLogger(_LOGGER)
+    """From now on the client gets the log, from `level` on."""
     for handler in logging.getLogger().handlers:
-        handler.setLevel(logging.ERROR)
-    logger.addHandler(ClientLogHandler(client))
+        handler.addFilter(lambda record: record.levelno >= logging.ERROR or _is_of_the_wire(record))
+    logging.getLogger(_LOGGER).addHandler(ClientLogHandler(client))
     set_level(level)
+
+
+def _is_of_the_wire(record: logging.LogRecord) -> bool:
+    return record.name.startswith(_WIRE)
 
 
 def set_level(level: str) -> None:
