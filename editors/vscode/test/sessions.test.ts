@@ -4,6 +4,7 @@ import type * as vscode from "vscode";
 import { PermissionQuestions } from "../src/permissions";
 import type { Conversation } from "../src/sessions/conversation";
 import { Conversations } from "../src/sessions/conversations";
+import { failureOf } from "../src/sessions/failure";
 import { promptOf, Turns } from "../src/sessions/turns";
 import type { ChatEvent } from "../src/shared/chatMessages";
 import { StandInConnection } from "./fakes/standIn";
@@ -111,6 +112,16 @@ test("a failed prompt is part of the conversation, with what to do", async () =>
   assert.equal(conversation.turnRunning, false);
 });
 
+test("what is to be done is said once, and a refused key can be set at once", () => {
+  const data = { kind: "providerError", retryable: false, hint: "Check the API key." };
+  assert.deepEqual(failureOf({ code: -32803, message: "Refused (401). Check the API key.", data }), {
+    kind: "providerError",
+    message: "Refused (401).",
+    hint: "Check the API key.",
+    action: "setApiKey",
+  });
+});
+
 test("a compaction keeps its summary, and can be undone", async () => {
   const conversation = await opened();
   await turns.prompt(conversation, "hello", []);
@@ -124,6 +135,14 @@ test("a reload goes on with the session it had", async () => {
   const conversation = await opened();
   assert.equal(conversation.sessionId, "remembered");
   assert.deepEqual(texts(conversation), ["an earlier question", "an earlier answer"]);
+});
+
+test("a server that is started again takes nothing away from the conversation", async () => {
+  const conversation = await opened();
+  await turns.prompt(conversation, "no key", []);
+  await conversations.openAll();
+  assert.equal(conversations.of(FOLDER), conversation);
+  assert.deepEqual(kinds(conversation), ["prompt", "failure"]);
 });
 
 test("a remembered session that is gone is replaced without a word", async () => {

@@ -66,6 +66,7 @@ export class CompactionView {
         this.summaryShown = !this.summaryShown;
         content.hidden = !this.summaryShown;
         toggle.setAttribute("aria-expanded", String(this.summaryShown));
+        if (this.summaryShown) content.scrollIntoView({ block: "nearest" });
       });
       toggle.setAttribute("aria-expanded", String(this.summaryShown));
       links.append(toggle);

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { after, before, test } from "node:test";
+import { steps, until } from "./steps.mjs";
 import { startCodeServer, Workbench } from "./workbench.mjs";
 
 const { entry, vsix, server, root, artefacts, environment } = JSON.parse(process.env.JOURNEY);
@@ -19,8 +20,6 @@ const settings = {
 let codeServer;
 let workbench;
 let chat;
-let picture = 0;
-let failed = false;
 
 before(async () => {
   fs.mkdirSync(path.join(workspace, "src"), { recursive: true });
@@ -35,23 +34,7 @@ after(async () => {
   codeServer?.stop();
 });
 
-/** A step that leaves a picture of how it ended. A step that fails ends the journey: the next ones build on it. */
-function step(name, run) {
-  test(name, async (t) => {
-    if (failed) {
-      t.skip("an earlier step failed");
-      return;
-    }
-    failed = true;
-    try {
-      await run();
-      failed = false;
-    } finally {
-      const file = `${String(++picture).padStart(2, "0")}-${name.replace(/\W+/g, "-")}.png`;
-      await workbench?.page.screenshot({ path: path.join(artefacts, file) });
-    }
-  });
-}
+const step = steps("journey", artefacts, () => workbench);
 
 const prompt = () => chat.getByRole("textbox", { name: "Prompt" });
 const log = () => chat.getByRole("log", { name: "Conversation with the agent" });
@@ -94,7 +77,7 @@ step("files and commands are completed", async () => {
 });
 
 step("a prompt asks for permission where the change is shown", async () => {
-  await openFile("greet.py");
+  await workbench.openFile("greet.py");
   await workbench.openChat();
   await prompt().focus();
   await workbench.page.keyboard.press("End");
@@ -180,9 +163,9 @@ step("compaction from the palette lowers the gauge and says before and after", a
   assert.ok((await gaugeNumber()) < before);
   await chat.getByRole("button", { name: "Summary" }).click();
   await chat.getByText("Make greet say hello by name.").waitFor();
+  await inEveryTheme("compaction");
   await workbench.gauge.hover();
   await workbench.page.locator(".workbench-hover", { hasText: "New session" }).waitFor();
-  await inEveryTheme("compaction");
 });
 
 step("the compaction is undone from its line", async () => {
@@ -233,23 +216,5 @@ async function inEveryTheme(moment) {
   ]) {
     await workbench.theme(theme);
     await workbench.page.screenshot({ path: path.join(artefacts, `${moment}-${name}.png`) });
-  }
-}
-
-async function openFile(name) {
-  await workbench.page.keyboard.press("Control+KeyP");
-  const box = workbench.page.locator(".quick-input-widget input.input");
-  await box.waitFor();
-  await box.fill(name);
-  await workbench.page.locator(".quick-input-list .monaco-list-row", { hasText: name }).first().waitFor();
-  await workbench.page.keyboard.press("Enter");
-  await workbench.page.locator(".tab", { hasText: name }).waitFor();
-}
-
-async function until(condition, timeout = 10_000) {
-  const end = Date.now() + timeout;
-  while (!condition()) {
-    if (Date.now() > end) throw new Error(`never true: ${condition}`);
-    await workbench.page.waitForTimeout(50);
   }
 }

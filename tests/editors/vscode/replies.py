@@ -41,15 +41,20 @@ def reply(request: RecordedRequest) -> Outcome:
     if "Write ONE sentence" in request.text:
         return Reply("Made greet say hello by name.")
     last = request.messages[-1]
-    if last["role"] == "tool":
-        return Reply(ANSWER)
-    prompt = str(last["content"])
+    # OpenAI's way and Anthropic's to carry a tool's result.
+    if last["role"] == "tool" or "tool_result" in str(last["content"]):
+        return Reply("They said no: not on this machine." if "not on this machine" in str(last) else ANSWER)
+    prompt = last["content"] if isinstance(last["content"], str) else str(last["content"][-1]["text"])
     if "say hello" in prompt:
         edit = {"path": "greet.py", "old_text": 'return f"Hi {name}"', "new_text": 'return f"Hello, {name}!"'}
         return Reply(
             "I will look at the file and change the greeting.",
             tool_calls=[ToolCall("read_file", {"path": "greet.py"}), ToolCall("edit_file", edit)],
         )
+    if "run it" in prompt:
+        # Slow enough that the chat is hidden before the question comes.
+        call = ToolCall("run_command", {"command": "python alpha.py"})
+        return Reply([f"Part {part}. " for part in range(1, 7)], tool_calls=[call], seconds_between_events=0.2)
     if "slowly" in prompt:
         return Reply(LONG_ANSWER, seconds_between_events=0.2)
     if "every use" in prompt:

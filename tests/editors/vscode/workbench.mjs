@@ -66,7 +66,7 @@ export async function startCodeServer({ entry, root, vsix, workspace, settings =
   await answering(port, child);
   return {
     port,
-    url: `http://127.0.0.1:${port}/?folder=${encodeURIComponent(workspace)}`,
+    url: `http://127.0.0.1:${port}/?${workspace.endsWith(".code-workspace") ? "workspace" : "folder"}=${encodeURIComponent(workspace)}`,
     data,
     // Its own process group: the extension host and the agent end with it.
     stop: () => process.kill(-child.pid, "SIGTERM"),
@@ -163,6 +163,17 @@ export class Workbench {
     const rows = this.page.locator(".quick-input-list .monaco-list-row");
     const escaped = command.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
     await rows.filter({ has: this.page.locator(".label-name", { hasText: new RegExp(`^${escaped}…?$`) }) }).first().click();
+  }
+
+  /** Opens a file by its name, from the keyboard. */
+  async openFile(name) {
+    await this.page.keyboard.press("Control+KeyP");
+    const box = this.page.locator(".quick-input-widget input.input");
+    await box.waitFor();
+    await box.fill(name);
+    await this.page.locator(".quick-input-list .monaco-list-row", { hasText: name }).first().waitFor();
+    await this.page.keyboard.press("Enter");
+    await this.page.locator(".tab", { hasText: name }).waitFor();
   }
 
   /** The chat page: the innermost frame of its view. */

@@ -93,9 +93,11 @@ export class Conversations implements vscode.Disposable {
   }
 
   private adopt(folder: string, { sessionId, history, gauge }: SessionOpened): Conversation {
-    const conversation = new Conversation(sessionId, folder, history, (of, event) => {
-      this.eventEmitter.fire({ conversation: of, event });
-    });
+    // After a restart of the server the window still knows more than the log: failures, what was compacted.
+    const known = this.bySession(sessionId);
+    const conversation =
+      known ??
+      new Conversation(sessionId, folder, history, (of, event) => this.eventEmitter.fire({ conversation: of, event }));
     conversation.gauge = gauge;
     this.byFolder.set(folder, conversation);
     void this.memory.update(REMEMBERED, { ...this.remembered(), [folder]: sessionId });

@@ -19,13 +19,20 @@ const ACTIONS: Partial<Record<Failure["kind"], FailureAction>> = {
 
 /** What a person is told about a rejected request. */
 export function failureOf(error: unknown): Failure {
-  const { code, message, data } = error as { code?: number; message?: string; data?: Partial<FailureData> };
+  const {
+    code,
+    message = String(error),
+    data,
+  } = error as { code?: number; message?: string; data?: Partial<FailureData> };
   const kind = code === REQUEST_CANCELLED ? "cancelled" : (data?.kind ?? "other");
-  const action = ACTIONS[kind];
+  const hint = data?.hint;
+  // A provider that refuses a key says so in its own words, under the kind of all its errors.
+  const action = /\bAPI key\b/i.test(hint ?? "") ? "setApiKey" : ACTIONS[kind];
   return {
     kind,
-    message: message ?? String(error),
-    ...(data?.hint ? { hint: data.hint } : {}),
+    // For clients that show only the message it ends in the hint; it is said once here.
+    message: hint !== undefined && message.endsWith(hint) ? message.slice(0, -hint.length).trimEnd() : message,
+    ...(hint ? { hint } : {}),
     ...(action === undefined ? {} : { action }),
   };
 }
