@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
+import pydantic_ai.messages
 from hypothesis import strategies as st
 from pydantic_ai.messages import (
     BinaryContent,
@@ -89,6 +91,13 @@ def histories(draw: st.DrawFn, *, unfinished: bool | None = None) -> list[ModelM
 def _response(draw: st.DrawFn, parts: Sequence[Any]) -> ModelResponse:
     usage = RequestUsage(input_tokens=draw(st.integers(0, 5_000)), output_tokens=draw(st.integers(0, 500)))
     return ModelResponse(parts=list(parts), usage=usage)
+
+
+def legacy_retry(content: str) -> Any:
+    """The deprecated RetryPromptPart, as a caller's code may still make it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return pydantic_ai.messages.RetryPromptPart(content=content, tool_name="t", tool_call_id="a")
 
 
 def unpaired(messages: Sequence[ModelMessage]) -> list[str]:

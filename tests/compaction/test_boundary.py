@@ -15,7 +15,7 @@ from pydantic_ai.messages import (
 
 from agent_ls.compaction.boundary import Boundary, cut_before, is_valid_cut, newest_round, split_tail
 from agent_ls.compaction.estimate import Estimator
-from tests.compaction.histories import histories, unpaired
+from tests.compaction.histories import histories, legacy_retry, unpaired
 
 ROOM = st.integers(0, 3_000)
 
@@ -76,11 +76,45 @@ def test_one_long_turn_does_find_a_cut() -> None:
         (ToolReturnPart("t", "r", "c"), False),
         (ToolReturnPart("t", "r", "c", outcome="retried"), False),
         (RetryFeedbackPart(content="again", retry=RetryInfo(cause="no_output")), False),
+        (legacy_retry("again"), False),
     ],
 )
 def test_a_cut_is_valid_at_requests_that_answer_nothing(part: object, valid: bool) -> None:
     messages = [ModelResponse(parts=[TextPart("a")]), ModelRequest(parts=[part]), ModelResponse(parts=[TextPart("b")])]  # type: ignore[list-item]
     assert is_valid_cut(messages, 1) is valid
+
+
+@given(histories(), st.integers(1, 8))
+def test_a_tail_that_fits_exactly_is_kept(messages: list[ModelMessage], count: int) -> None:
+    estimator = Estimator()
+    keep = sum(estimator.message(message) for message in messages[-count:])
+    assert len(messages) - split_tail(messages, keep, estimator).index >= min(count, len(messages))
+
+
+class Untouchable:
+    def __str__(self) -> str:
+        raise AssertionError("this message was weighed")
+
+
+def test_only_the_tail_is_weighed(caplog: pytest.LogCaptureFixture) -> None:
+    old = ModelRequest(parts=[ToolReturnPart("t", {"value": Untouchable()}, "a")])
+    messages: list[ModelMessage] = [old, ModelResponse(parts=[TextPart("long " * 900)]), ModelResponse(parts=[])]
+    with caplog.at_level("DEBUG", "agent_ls.compaction.estimate"):
+        split_tail(messages, 100, Estimator())
+        assert not caplog.records
+        Estimator().message(old)
+        assert caplog.records
+
+
+def test_a_response_without_a_word_has_answered_nothing() -> None:
+    messages: list[ModelMessage] = [
+        ModelRequest(parts=[UserPromptPart("go")]),
+        ModelResponse(parts=[ToolCallPart("t", {}, "a")]),
+        ModelRequest(parts=[ToolReturnPart("t", "r", "a")]),
+        ModelResponse(parts=[]),
+    ]
+    assert newest_round(messages) == 1
+    assert newest_round([*messages[:3], ModelResponse(parts=[TextPart("seen")])]) == 4
 
 
 @given(histories(unfinished=True))

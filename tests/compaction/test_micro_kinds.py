@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import fields, replace
 from typing import Any
 
@@ -32,19 +31,10 @@ from pydantic_ai_harness.filesystem._tool_kinds import ReadFileReturnPart
 from agent_ls.compaction.boundary import split_tail
 from agent_ls.compaction.estimate import Estimator
 from agent_ls.compaction.micro import ELIDED, MicroResult, microcompact
-from tests.compaction.histories import histories
+from tests.compaction.histories import histories, legacy_retry
 
 PICTURE = BinaryContent(b"\x89PNG\r\n\x1a\n" + bytes(2_000), media_type="image/png")
 LONG = "line of output\n" * 20
-
-
-def retry_prompt(content: str) -> Any:
-    """The deprecated part, as a caller's code may still make it."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        from pydantic_ai.messages import RetryPromptPart
-
-        return RetryPromptPart(content=content, tool_name="t", tool_call_id="a")
 
 
 def blank(*parts: Any) -> tuple[MicroResult, ModelMessage]:
@@ -81,7 +71,7 @@ def blank(*parts: Any) -> tuple[MicroResult, ModelMessage]:
             content=[{"type": "missing", "loc": ("a",), "msg": LONG, "input": {}}],
             retry=RetryInfo(cause="invalid_args"),
         ),
-        retry_prompt(LONG),
+        legacy_retry(LONG),
     ],
     ids=lambda part: f"{type(part).__name__}-{getattr(part, 'outcome', '')}-{type(part.content).__name__}",
 )

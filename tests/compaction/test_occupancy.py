@@ -111,3 +111,64 @@ def test_budgets_fit_together_in_any_window(window: int, fixed: int) -> None:
     budgets = Budgets.of(window, fixed, keep_recent=20_000, keep_user=8_000)
     assert budgets.tail + budgets.summary + budgets.user_words <= budgets.usable * 0.55
     assert budgets.summary <= 8_000
+
+
+@pytest.mark.parametrize(("micro", "full"), [(900, 800), (-1, 800), (600, 1_000), (600, 1_200)])
+def test_levels_out_of_order_cannot_be_made(micro: int, full: int) -> None:
+    with pytest.raises(ValueError, match="levels"):
+        Levels(1_000, micro, full)
+
+
+def test_the_projection_counts_the_answer_that_will_be_sent_back() -> None:
+    assert Measure().projected([ask(), answer(1_000, output=400)], 0) == Tokens.estimated(1_400)
+
+
+def test_what_was_blanked_since_the_count_is_taken_off_and_marked() -> None:
+    measure = Measure()
+    messages: list[ModelMessage] = [ask(), answer(1_000, output=100)]
+    measure.blanked(200)
+    measure.blanked(150)
+    assert measure.used(messages, 0) == Tokens.estimated(650)
+    assert measure.projected(messages, 0) == Tokens.estimated(750)
+    messages += [ask(), answer(700)]
+    measure.responded(messages, 0)
+    assert measure.used(messages, 0) == Tokens.measured(700)
+
+
+def test_growth_across_a_blanking_teaches_nothing() -> None:
+    measure = Measure()
+    messages: list[ModelMessage] = [ask("a line of words to count here\n" * 100), answer(1_000)]
+    measure.responded(messages, 0)
+    before = measure.estimator.factor
+    measure.blanked(10)
+    messages += [ask("another line of words to count\n" * 100), answer(1_000 + 1_400)]
+    measure.responded(messages, 0)
+    assert measure.estimator.factor == before
+
+
+def test_the_fixed_part_is_learned_once_where_it_is_known_best() -> None:
+    measure = Measure()
+    first: list[ModelMessage] = [ask("hello"), answer(4_000)]
+    measure.responded(first, 0)
+    learned = measure.fixed
+    compacted: list[ModelMessage] = [ask("a summary " * 300), answer(9_000), ask("go on"), answer(6_000)]
+    measure.replaced()
+    measure.responded(compacted, 2)
+    assert measure.fixed == learned
+
+
+def test_counts_on_two_sides_of_a_checkpoint_are_not_compared() -> None:
+    text = "some lines that stand between them\n" * 200
+    messages = [ask("summary"), answer(90_000), ask(text), answer(92_000), ask(text), answer(93_400)]
+        ask("summary"),
+        answer(90_000),
+        ask(text),
+        answer(92_000),
+        ask(text),
+        answer(93_400),
+    ]
+    across = Measure()
+    across.resumed(messages, 4)
+    within = Measure()
+    within.resumed(messages[:4], 0)
+    assert across.estimator.factor == within.estimator.factor
