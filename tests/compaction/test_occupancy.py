@@ -160,13 +160,6 @@ def test_the_fixed_part_is_learned_once_where_it_is_known_best() -> None:
 def test_counts_on_two_sides_of_a_checkpoint_are_not_compared() -> None:
     text = "some lines that stand between them\n" * 200
     messages = [ask("summary"), answer(90_000), ask(text), answer(92_000), ask(text), answer(93_400)]
-        ask("summary"),
-        answer(90_000),
-        ask(text),
-        answer(92_000),
-        ask(text),
-        answer(93_400),
-    ]
     across = Measure()
     across.resumed(messages, 4)
     within = Measure()
