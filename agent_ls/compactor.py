@@ -275,7 +275,7 @@ class Compactor:
                 self._said.discard("guard")
                 self.warn("compaction", None)
                 done = evolve(event, status="completed", before=before, after=after, messages_covered=boundary.index)
-                self.on_event(done)
+                self.on_event(evolve(done, summary=outcome.summary.render()))
             case _Failed(reason=reason, saved_too_little=saved_too_little):
                 if automatic and not without_model:
                     self._count_failure(saved_too_little)

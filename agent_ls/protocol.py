@@ -333,6 +333,7 @@ class CompactionEvent:
     after: Tokens | None = None
     parts_elided: int | None = None
     messages_covered: int | None = None
+    summary: str | None = None
     cost: float | None = None
     reason: str | None = None
 
