@@ -115,7 +115,8 @@ def tails(
 ) -> Iterator[float]:
     """For each response: how many tokens of the provider's a tail of 20,000 estimated tokens that ends there is.
 
-    Only spans over which the counts never fall tell: where they fall, the recorded agent made room itself.
+    Only spans over which the counts never fall tell: where they fall, the recorded agent made room itself. Nor does a
+    span with a response that failed: its agent never sent it again.
     """
     counted = {i: m.usage.input_tokens for i, m in enumerate(messages) if isinstance(m, ModelResponse)}
     marks = [index for index, tokens in counted.items() if tokens > 0]
@@ -123,7 +124,7 @@ def tails(
         learn(marks[at - 1], end)
         nearest: tuple[float, float] | None = None
         for start in reversed(marks[:at]):
-            if counted[start] > counted[marks[marks.index(start) + 1]]:
+            if counted[start] > counted[marks[marks.index(start) + 1]] or _failed(messages[start]):
                 break
             estimated = tokens_of(start, end)
             if estimated > TAIL * 1.25:
@@ -147,6 +148,10 @@ def tails_by_estimator(messages: Sequence[ModelMessage]) -> Iterator[float]:
 def tails_by_characters(messages: Sequence[ModelMessage]) -> Iterator[float]:
     weights = [sum(characters_by_four(each.text) for each in texts_of(message)) for message in messages]
     return tails(messages, lambda start, end: sum(weights[start:end]), lambda start, end: None)
+
+
+def _failed(message: ModelMessage) -> bool:
+    return isinstance(message, ModelResponse) and message.finish_reason == "error"
 
 
 def _input(message: ModelMessage) -> int:
@@ -186,9 +191,6 @@ def main() -> None:
             every[name] += counts
     for name, counts in every.items():
         print_tails(f"**all, {name}**", counts)
-    print(
-        "\nThe low end of pi-large-session is an interrupted answer of 7,000 tokens that was never sent again."
-    )
 
 
 if __name__ == "__main__":

@@ -156,7 +156,7 @@ def test_no_count_however_odd_turns_the_estimate_around(observations: list[tuple
     estimator = Estimator()
     for lines, counted in observations:
         estimator.observe([result("a line of a log with 3 numbers: 1 2 3\n" * lines)], counted)
-        assert 0.5 <= estimator.factor <= 2.5
+        assert 0.4 <= estimator.factor <= 2.5
 
 
 def test_a_count_that_cannot_be_of_these_messages_teaches_nothing() -> None:
@@ -176,6 +176,14 @@ def test_a_session_learns_what_its_provider_counts(truth: float) -> None:
         message = result(f"round {number}: the file was read and looks fine\n" * 60)
         estimator.observe([message], round(Estimator().message(message) / Estimator().factor * truth))
     assert estimator.factor == pytest.approx(truth, rel=0.05)
+
+
+def test_a_provider_that_counts_far_more_is_followed_as_far_as_the_limit() -> None:
+    estimator = Estimator()
+    for number in range(60):
+        message = result(f"round {number}: the file was read and looks fine\n" * 60)
+        estimator.observe([message], 9 * Estimator().message(message))
+    assert estimator.factor == pytest.approx(2.5, rel=0.02)
 
 
 def test_one_odd_message_moves_the_estimate_little() -> None:
