@@ -13,9 +13,9 @@ import logging
 import uuid
 from collections.abc import Awaitable, Callable, Generator
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final
 
-from attrs import field, fields, frozen
+from attrs import field, frozen
 from cattrs import transform_error
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
@@ -37,6 +37,7 @@ from agent_ls.wire.converter import BadParams, structure, unstructure
 from agent_ls.wire.documents import DocumentSync
 from agent_ls.wire.failures import Failure, failure_of
 from agent_ls.wire.framing import MAX_BODY_BYTES
+from agent_ls.wire.messages import decoded, is_request, usable_id
 from agent_ls.wire.outbox import Outbox, framed
 from agent_ls.wire.parent import watchable
 
@@ -102,7 +103,7 @@ class AgentProtocol(DocumentSync):
     def handle_body(self, data: bytes) -> None:
         """One message's bytes from the client."""
         try:
-            message = json.loads(data.decode("utf-8"), parse_constant=_refuse_constant)
+            message = decoded(data)
         except (ValueError, RecursionError) as error:
             self._send_error(None, Failure(PARSE_ERROR, f"Parse error: {error}"))
             return
@@ -122,14 +123,14 @@ class AgentProtocol(DocumentSync):
         if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
             identifier = message.get("id") if isinstance(message, dict) else None
             refused = Failure(INVALID_REQUEST, "not a JSON-RPC 2.0 message object")
-            self._send_error(_usable_id(identifier), refused)
+            self._send_error(usable_id(identifier), refused)
             return
         method = message.get("method")
         if method is None:
             self._take_response(message)
         elif not isinstance(method, str):
             refused = Failure(INVALID_REQUEST, "`method` must be a string")
-            self._send_error(_usable_id(message.get("id")), refused)
+            self._send_error(usable_id(message.get("id")), refused)
         elif "id" in message:
             self._take_request(message["id"], method, message.get("params"))
         else:
@@ -138,7 +139,7 @@ class AgentProtocol(DocumentSync):
     def _take_request(self, identifier: Any, method: str, params: Any) -> None:
         refused = self._refusal(identifier, method)
         if refused is not None:
-            self._send_error(_usable_id(identifier), refused)
+            self._send_error(usable_id(identifier), refused)
             return
         self._in_flight[identifier] = _InFlight()
         if method == types.WORKSPACE_EXECUTE_COMMAND:
@@ -155,7 +156,7 @@ class AgentProtocol(DocumentSync):
 
     def _refusal(self, identifier: Any, method: str) -> Failure | None:
         """Why the connection's state forbids a request."""
-        if _usable_id(identifier) is None:
+        if usable_id(identifier) is None:
             return Failure(INVALID_REQUEST, "`id` must be a string or an integer")
         if self.shutdown_requested:
             return Failure(INVALID_REQUEST, "the server is shutting down")
@@ -169,7 +170,7 @@ class AgentProtocol(DocumentSync):
 
     def _take_lsp_request(self, identifier: str | int, method: str, params: Any) -> None:
         known = method in self.fm.builtin_features or method in self.fm.features
-        if not known or not _is_request(method):
+        if not known or not is_request(method):
             self._respond_error(identifier, Failure(METHOD_NOT_FOUND, f"unknown request {method!r}"))
             return
         typed = self._typed({"jsonrpc": "2.0", "id": identifier, "method": method, "params": params}, identifier)
@@ -183,7 +184,7 @@ class AgentProtocol(DocumentSync):
         if method == types.EXIT:
             self.on_exit()
         elif method == types.CANCEL_REQUEST:
-            if isinstance(params, dict) and (identifier := _usable_id(params.get("id"))) is not None:
+            if isinstance(params, dict) and (identifier := usable_id(params.get("id"))) is not None:
                 self._cancel(identifier)
         elif not self._initialize_seen or self.shutdown_requested:
             logger.debug("%s is ignored: the server is not running", method)
@@ -195,7 +196,7 @@ class AgentProtocol(DocumentSync):
                 super().handle_message(message)
 
     def _take_response(self, message: dict[str, Any]) -> None:
-        identifier = _usable_id(message.get("id"))
+        identifier = usable_id(message.get("id"))
         future = self._request_futures.pop(identifier, None) if identifier is not None else None
         expected = self._result_types.pop(identifier, None) if identifier is not None else None
         if future is None or future.done():
@@ -386,19 +387,5 @@ def cancel_once(task: asyncio.Task[Any]) -> None:
         task.cancel()
 
 
-def _is_request(method: str) -> bool:
-    """Whether a method of LSP is answered; methods that lsprotocol does not know are."""
-    cls = types.METHOD_TO_TYPES.get(method, (None,))[0]
-    return cls is None or "id" in {each.name for each in fields(cls)}
-
-
 async def _handled(handler: Handler, params: Any) -> Any:
     return await handler(params)
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON")
-
-
-def _usable_id(identifier: Any) -> str | int | None:
-    return identifier if isinstance(identifier, str | int) and not isinstance(identifier, bool) else None
