@@ -93,6 +93,13 @@ step("a prompt asks for permission where the change is shown", async () => {
   await inEveryTheme("permission");
 });
 
+step("the diff opens in the editor's own diff view", async () => {
+  await chat.getByRole("button", { name: "Open diff" }).click();
+  await workbench.page.locator(".tab", { hasText: "greet.py (proposed by the agent)" }).waitFor();
+  await workbench.page.locator(".monaco-diff-editor .modified .view-lines", { hasText: "Hello, " }).waitFor();
+  await workbench.palette("View: Close Editor");
+});
+
 step("allowing it from the keyboard edits the open document, and the editor can undo it", async () => {
   await workbench.palette("Agent: Open Chat");
   await chat.waitForFunction(() => document.activeElement?.role === "group");
@@ -162,7 +169,7 @@ step("compaction from the palette lowers the gauge and says before and after", a
   await workbench.gaugeShows(/~/);
   assert.ok((await gaugeNumber()) < before);
   await chat.getByRole("button", { name: "Summary" }).click();
-  await chat.getByText("Make greet say hello by name.").waitFor();
+  await chat.getByText("is the only caller").waitFor();
   await inEveryTheme("compaction");
   await workbench.gauge.hover();
   await workbench.page.locator(".workbench-hover", { hasText: "New session" }).waitFor();
@@ -172,6 +179,19 @@ step("the compaction is undone from its line", async () => {
   await chat.getByRole("article", { name: /Compacted/ }).getByRole("button", { name: "Undo" }).click();
   await log().getByText("(undone)").waitFor();
   await idle();
+});
+
+step("a setting that is changed counts at once, without a restart", async () => {
+  await workbench.gaugeShows(/7\d%/);
+  await workbench.palette("Preferences: Open User Settings (JSON)");
+  const editor = workbench.page.locator(".editor-instance .monaco-editor", { hasText: "compactionContextWindowTokens" });
+  await editor.locator(".view-lines").click();
+  const changed = { ...settings, "agentLs.compactionContextWindowTokens": 12000 };
+  await workbench.page.evaluate((text) => navigator.clipboard.writeText(text), JSON.stringify(changed, null, 2));
+  await workbench.page.keyboard.press("Control+KeyA");
+  await workbench.page.keyboard.press("Control+KeyV");
+  await workbench.page.keyboard.press("Control+KeyS");
+  await workbench.gaugeShows(/5\d%/);
 });
 
 step("a reload goes on with the session", async () => {

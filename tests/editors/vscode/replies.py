@@ -4,19 +4,36 @@ from __future__ import annotations
 
 from typing import Final
 
+from agent_ls.compaction.summary import TITLE
 from tests.simulator import Outcome, RecordedRequest, Reply, ToolCall
 
-SUMMARY: Final = """\
-# Session summary
+SUMMARY: Final = f"""\
+{TITLE}
 
 ## Goal
 Make `greet` say hello by name.
 
+## Constraints & Preferences
+Its callers stay as they are.
+
 ## Progress
-- `greet.py` now says `Hello`.
+### Done
+- `greet.py` says `Hello, {{name}}!`
+
+### In Progress
+None
+
+### Blocked
+None
+
+## Key Decisions
+None
 
 ## Next Steps
 None
+
+## Critical Context
+`src/app.py` is the only caller.
 """
 
 ANSWER: Final = """\
