@@ -111,6 +111,15 @@ def test_a_picture_is_not_calibrated_as_text_is() -> None:
     assert estimator.message(picture) - before <= 10
 
 
+def test_a_picture_in_a_span_does_not_change_what_its_text_is_taken_for() -> None:
+    estimator = Estimator()
+    prose = "what the provider counts as the estimate does\n" * 100
+    span = [result(prose), ModelRequest(parts=[UserPromptPart([BinaryContent(b"x" * 900, media_type="image/png")])])]
+    for _ in range(20):
+        estimator.observe(span, round(estimate_text(prose) * 1.1) + IMAGE_TOKENS)
+    assert estimator.factor == pytest.approx(1.1, rel=0.02)
+
+
 class Seen:
     """A tool's return value that knows how often it was read."""
 
