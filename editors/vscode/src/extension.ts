@@ -33,7 +33,9 @@ export function activate(context: vscode.ExtensionContext): void {
   const turns = new Turns(client, questions);
   const folder = new ActiveFolder();
   const diffs = new DiffDocuments();
-  const lifecycle = new Lifecycle(client, keys, output, context.globalStorageUri, () => conversations.openAll());
+  const lifecycle = new Lifecycle(client, keys, output, context.globalStorageUri, (newServer) =>
+    conversations.openAll(newServer),
+  );
   const host = new ConversationHost({
     folder,
     conversations,

@@ -31,7 +31,7 @@ beforeEach(async () => {
 afterEach(() => connection.stop());
 
 async function opened(): Promise<Conversation> {
-  await conversations.openAll();
+  await conversations.openAll(true);
   const conversation = conversations.of(FOLDER);
   assert.ok(conversation);
   return conversation;
@@ -122,6 +122,25 @@ test("what is to be done is said once, and a refused key can be set at once", ()
   });
 });
 
+test("an answer that never came is told as that", () => {
+  const { message } = failureOf({ code: -32097, message: "Pending response rejected since connection got disposed" });
+  assert.equal(message, "The agent was stopped before it answered.");
+});
+
+test("a folder that is added gets its session, and the others keep theirs untouched", async () => {
+  const conversation = await opened();
+  const begun = event(({ kind }) => kind === "prompt");
+  const turn = turns.prompt(conversation, "slow", []);
+  await begun;
+  const added = "file:///work/lib";
+  workspace.workspaceFolders.push({ uri: { toString: () => added, scheme: "file", fsPath: "/work/lib" }, name: "lib" });
+  await conversations.openAll(false);
+  assert.notEqual(conversations.of(added)?.sessionId, conversation.sessionId);
+  assert.ok(conversation.turnRunning);
+  turns.cancel(conversation);
+  await turn;
+});
+
 test("a compaction keeps its summary, and can be undone", async () => {
   const conversation = await opened();
   await turns.prompt(conversation, "hello", []);
@@ -140,7 +159,7 @@ test("a reload goes on with the session it had", async () => {
 test("a server that is started again takes nothing away from the conversation", async () => {
   const conversation = await opened();
   await turns.prompt(conversation, "no key", []);
-  await conversations.openAll();
+  await conversations.openAll(true);
   assert.equal(conversations.of(FOLDER), conversation);
   assert.deepEqual(kinds(conversation), ["prompt", "failure"]);
 });

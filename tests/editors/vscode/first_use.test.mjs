@@ -47,7 +47,7 @@ after(async () => {
   codeServer?.stop();
 });
 
-const step = steps("first-use", artefacts, () => workbench);
+const step = steps(artefacts, () => workbench);
 const prompt = () => chat.getByRole("textbox", { name: "Prompt" });
 const log = () => chat.getByRole("log", { name: "Conversation with the agent" });
 

@@ -34,7 +34,7 @@ after(async () => {
   codeServer?.stop();
 });
 
-const step = steps("journey", artefacts, () => workbench);
+const step = steps(artefacts, () => workbench);
 
 const prompt = () => chat.getByRole("textbox", { name: "Prompt" });
 const log = () => chat.getByRole("log", { name: "Conversation with the agent" });

@@ -3,7 +3,7 @@ import path from "node:path";
 import { test } from "node:test";
 
 /** Makes `step(name, run)`. A step that fails ends its journey: the next ones are skipped. */
-export function steps(journey, artefacts, workbench) {
+export function steps(artefacts, workbench) {
   let failed = false;
   let picture = 0;
   return (name, run) =>
@@ -17,7 +17,7 @@ export function steps(journey, artefacts, workbench) {
         await run();
         failed = false;
       } finally {
-        const file = `${journey}-${String(++picture).padStart(2, "0")}-${name.replace(/\W+/g, "-")}.png`;
+        const file = `${String(++picture).padStart(2, "0")}-${name.replace(/\W+/g, "-")}.png`;
         await workbench()?.page.screenshot({ path: path.join(artefacts, file) });
       }
     });

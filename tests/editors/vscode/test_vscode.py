@@ -1,6 +1,6 @@
 """VS Code's real workbench, driven in Chromium against the real server and the strict simulator (issue 5).
 
-The steps and their assertions are in journey.test.mjs and first_use.test.mjs. Screenshots are left in artefacts/vscode.
+The steps and their assertions are in journey.test.mjs and first_use.test.mjs. A screenshot of each step is left in artefacts/vscode.
 """
 
 from __future__ import annotations
@@ -69,8 +69,9 @@ def test_unit_tests_and_lint_of_the_extension(vsix: Path) -> None:
 def test_in_the_workbench(
     journey: str, window: int, refused: list[int], vsix: Path, code_server: Path, tmp_path: Path
 ) -> None:
-    artefacts = ROOT / "artefacts" / "vscode"
-    artefacts.mkdir(parents=True, exist_ok=True)
+    artefacts = ROOT / "artefacts" / "vscode" / journey
+    shutil.rmtree(artefacts, ignore_errors=True)
+    artefacts.mkdir(parents=True)
     plan = {
         "entry": str(code_server),
         "vsix": str(vsix),

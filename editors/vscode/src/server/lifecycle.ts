@@ -16,6 +16,7 @@ export class Lifecycle implements vscode.Disposable {
   private readonly subscriptions: vscode.Disposable[];
   private readonly privateEnvironment: string;
   private offered = false;
+  private starting: Promise<void> = Promise.resolve();
   private state: Availability = { state: "starting" };
   readonly onDidChange = this.emitter.event;
 
@@ -24,15 +25,15 @@ export class Lifecycle implements vscode.Disposable {
     private readonly keys: ApiKeys,
     private readonly output: vscode.LogOutputChannel,
     storage: vscode.Uri,
-    /** Opens the sessions of a server that has just started. */
-    private readonly openSessions: () => Promise<void>,
+    /** Opens the sessions of the folders; of those without one only, unless the server is a new one. */
+    private readonly openSessions: (newServer: boolean) => Promise<void>,
   ) {
     this.privateEnvironment = path.join(storage.fsPath, "server");
     this.subscriptions = [
-      client.onReady(() => void this.ready()),
+      client.onReady(() => void this.ready(true)),
       client.onStopped(() => this.set({ state: "failed", message: "The agent has stopped." })),
       vscode.workspace.onDidGrantWorkspaceTrust(() => void this.start()),
-      vscode.workspace.onDidChangeWorkspaceFolders(() => void (this.client.running ? this.ready() : this.start())),
+      vscode.workspace.onDidChangeWorkspaceFolders(() => void (this.client.running ? this.ready(false) : this.start())),
       vscode.workspace.onDidChangeConfiguration((event) => {
         if (event.affectsConfiguration("agentLs.serverPath")) void this.start();
       }),
@@ -43,15 +44,21 @@ export class Lifecycle implements vscode.Disposable {
     return this.state;
   }
 
-  /** Never rejects: what goes wrong is the availability. */
-  async start(): Promise<void> {
+  /** Starts, or starts again; one after the other. Never rejects: what goes wrong is the availability. */
+  start(): Promise<void> {
+    this.starting = this.starting.then(() => this.startNow());
+    return this.starting;
+  }
+
+  private async startNow(): Promise<void> {
     if (!vscode.workspace.isTrusted) return this.set({ state: "untrusted" });
     if (localFolders().length === 0) return this.set({ state: "noFolder" });
     this.set({ state: "starting" });
     const server = await this.find();
     if (server === undefined) {
       this.set({ state: "missing" });
-      if (!this.offered) await this.offerInstallation();
+      // Not waited for: a message that nobody answers must not hold up the next start.
+      if (!this.offered) void this.offerInstallation();
       return;
     }
     this.output.info(`starting ${server.command} (${server.origin})`);
@@ -74,9 +81,9 @@ export class Lifecycle implements vscode.Disposable {
     this.emitter.dispose();
   }
 
-  private async ready(): Promise<void> {
+  private async ready(newServer: boolean): Promise<void> {
     try {
-      await this.openSessions();
+      await this.openSessions(newServer);
       this.set({ state: "ready" });
     } catch (error) {
       this.output.error(`no session could be opened: ${String(error)}`);

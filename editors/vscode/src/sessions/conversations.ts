@@ -53,9 +53,11 @@ export class Conversations implements vscode.Disposable {
     return [...this.byFolder.values()].find((conversation) => conversation.sessionId === sessionId);
   }
 
-  /** After a start: every folder goes on with its session, or gets a new one. */
-  async openAll(): Promise<void> {
-    for (const { uri } of localFolders()) await this.open(uri.toString());
+  /** Every folder goes on with its session, or gets a new one. The server that has them open is left alone. */
+  async openAll(newServer: boolean): Promise<void> {
+    for (const { uri } of localFolders()) {
+      if (newServer || !this.byFolder.has(uri.toString())) await this.open(uri.toString());
+    }
     const open = new Set(localFolders().map(({ uri }) => uri.toString()));
     for (const folder of this.byFolder.keys()) if (!open.has(folder)) this.byFolder.delete(folder);
   }

@@ -2,6 +2,8 @@ import type { FailureAction } from "../shared/chatMessages";
 import type { FailureData } from "../shared/protocol";
 
 const REQUEST_CANCELLED = -32800;
+/** vscode-jsonrpc's own: the connection went away before the answer came. */
+const CONNECTION_GONE = new Set([-32097, -32099]);
 
 export interface Failure {
   kind: FailureData["kind"] | "cancelled" | "other";
@@ -24,6 +26,9 @@ export function failureOf(error: unknown): Failure {
     message = String(error),
     data,
   } = error as { code?: number; message?: string; data?: Partial<FailureData> };
+  if (code !== undefined && CONNECTION_GONE.has(code)) {
+    return { kind: "other", message: "The agent was stopped before it answered.", action: "showLog" };
+  }
   const kind = code === REQUEST_CANCELLED ? "cancelled" : (data?.kind ?? "other");
   const hint = data?.hint;
   // A provider that refuses a key says so in its own words, under the kind of all its errors.

@@ -54,7 +54,8 @@ export class StandInConnection implements AgentConnection {
   }
 
   request<Result>(method: string, params: object, token?: CancellationToken): Promise<Result> {
-    return this.connection.sendRequest(method, params, token as never);
+    if (token === undefined) return this.connection.sendRequest(method, params);
+    return this.connection.sendRequest(method, params, token);
   }
 
   notify(method: string, params: object): void {
