@@ -9,39 +9,39 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Final
+from collections.abc import Awaitable, Callable
+from typing import Final, Literal
 
 from attrs import define, evolve, field, frozen
-from pydantic_ai.direct import model_request
-from pydantic_ai.messages import ModelMessage, ModelResponse
-from pydantic_ai.settings import ModelSettings
 
-from agent_ls.compaction.boundary import Boundary, split_tail
+from agent_ls.compaction.boundary import split_tail
 from agent_ls.compaction.cascade import (
     Breaker,
     full_boundary,
     has_something_to_summarize,
     is_quiet,
-    prompt_parts,
     shrinks,
     tier_at_turn_end,
 )
 from agent_ls.compaction.deterministic import deterministic_summary
-from agent_ls.compaction.full import Request, SummarizerFailed, summarize_session
+from agent_ls.compaction.full import Request, SummarizerFailed, language_sample, summarize_session
 from agent_ls.compaction.micro import microcompact
 from agent_ls.compaction.occupancy import LARGE_FIXED_SHARE, Budgets, Levels, Measure
-from agent_ls.compaction.summary import Summary, carried_in, is_summary, own_parts, summary_message
+from agent_ls.compaction.older import Older
+from agent_ls.compaction.summary import Summary, record_in
 from agent_ls.errors import AgentError, ContextTooLarge, LogUnwritable
 from agent_ls.history import Checkpoint, History
-from agent_ls.models import ContextOverflow, Fatal, ResolvedModel, Transient, classify, retry_delays
+from agent_ls.models import ContextOverflow, ResolvedModel
 from agent_ls.protocol import CompactionEvent, CompactionId, CompactOutcome, Tier, Trigger
 from agent_ls.settings import Settings
+from agent_ls.summarizer import Summarizer
 from agent_ls.tokens import Tokens
 
 logger = logging.getLogger(__name__)
 
-_SUMMARY_RETRIES: Final = 2
+_PAUSED: Final = "Automatic compaction is paused after failures; /compact tries again."
+_GUESSED_SHARE: Final = 0.95
+"""Of what was sent: the window taught by a refusal that names no number."""
 
 
 @frozen
@@ -63,6 +63,7 @@ class _Compacted:
     summary: Summary
     prompt_moved: bool
     tail_start: int
+    cost: float | None
 
 
 @frozen
@@ -77,6 +78,15 @@ class _Failed:
 
 
 _FullOutcome = _Compacted | _NothingToCompact | _Failed
+_NoticeId = Literal["fixed", "guard"]
+
+
+@frozen
+class _Taught:
+    """A provider refused what its declared `window` should have held: it takes `tokens`."""
+
+    window: int
+    tokens: int
 
 
 @define
@@ -94,9 +104,9 @@ class Compactor:
     summarizer: Callable[[], Awaitable[ResolvedModel]]
     on_event: Callable[[CompactionEvent], None]
     warn: Callable[[str, str | None], None]
-    learned_window: int | None = field(init=False, default=None)
+    _taught: _Taught | None = field(init=False, default=None)
     _breaker: Breaker = field(init=False, factory=Breaker)
-    _said: set[str] = field(init=False, factory=set)
+    _said: set[_NoticeId] = field(init=False, factory=set)
 
     # --- when -------------------------------------------------------------------------------------------------------
 
@@ -104,15 +114,14 @@ class Compactor:
         """The cascade at the end of a turn (§3). Raises nothing but CancelledError."""
         if not self.settings().compaction_enabled:
             return
-        tier = tier_at_turn_end(self.occupancy, self.levels())
-        if tier == "full":
-            match await self._full("turnEnd", None):
-                case _Failed(reason=reason):
-                    logger.info("full compaction fired and did not land: %s", reason)
-                case _NothingToCompact():
-                    logger.info("full compaction fired and did not land: there is nothing before the recent tail")
-        elif tier == "micro" and not self._micro("turnEnd", quiet=True):
-            logger.info("microcompaction fired and did not land: too little to free")
+        try:
+            reason = await self._at_turn_end()
+        except Exception:
+            # The turn is complete and its answer stands: no failure here fails it (§3).
+            logger.exception("compaction at the end of a turn failed; the history is as it was")
+        else:
+            if reason is not None:
+                logger.info("%s", reason)
 
     async def before_request(self, turn_start: int) -> int:
         """The guard (§9): make room if the request the history ends in reaches the full level.
@@ -123,32 +132,37 @@ class Compactor:
         self._note_fixed_part()
         if not (settings.compaction_enabled and settings.compaction_mid_turn):
             return turn_start
-        levels = self.levels()
-        if self.projected.count < levels.full:
-            self._said.discard("guard")
+        if self.projected.count < self.levels().full:
+            self._take_back("guard")
             return turn_start
-        self._micro("guard", quiet=False)
-        if self.projected.count < levels.full:
-            return turn_start
-        turn_start = await self._full_or_without_model("guard", turn_start)
-        if (projected := self.projected).count > levels.window:
-            raise self._too_large(projected)
+        self._micro("guard", quiet=True)
+        if self.projected.count >= self.levels().full:
+            turn_start = await self._full_or_without_model("guard", turn_start)
+        if self.projected.count > self.levels().window:
+            self._micro("guard", quiet=False)
+        if (projected := self.projected).count > (window := self.levels().window):
+            raise self._too_large(projected, window)
         return turn_start
 
     async def after_overflow(self, turn_start: int, overflow: ContextOverflow) -> int | None:
         """The provider refused the request as too long (§10): the prompt's new index, None if nothing got smaller."""
-        before = self.measure.estimator.messages(self.history.messages)
-        self._learn_window(overflow)
-        self._micro("overflow", quiet=False)
-        if self.projected.count >= self.levels().full:
+        before, sent = self._size(), self.projected.count
+        self._learn_window(overflow, sent)
+        # What the provider counted, for each token that was thought to be sent.
+        scale = max((overflow.rejected or 0) / max(sent, 1), 1.0)
+        freed = self._micro("overflow", quiet=False)
+        if not freed or self.projected.count * scale >= self.levels().full:
             turn_start = await self._full_or_without_model("overflow", turn_start)
-        after = self.measure.estimator.messages(self.history.messages)
-        return turn_start if after < before else None
+        return turn_start if self._size() < before else None
+
+    def after_resume(self) -> None:
+        """A resumed history is in full: what was blanked before is blanked again if it takes that much room (§5)."""
+        if self.settings().compaction_enabled and self.used.count >= self.levels().micro:
+            self._micro("guard", quiet=False)
 
     async def by_hand(self, focus: str | None) -> CompactReport:
         """A full compaction whatever the thresholds say (§7). Cancelling raises, and nothing has changed."""
         before = self.used
-        self._breaker.reset()
         match await self._full("manual", None, focus):
             case _Compacted() as done:
                 message = f"Compacted: {_words(done.before)} → {_words(done.after)} tokens."
@@ -164,12 +178,17 @@ class Compactor:
         restored = self.history.preview_undo()
         if restored is None:
             return False, "There is no compaction to undo."
-        size = self.measure.fixed.count + self.measure.estimator.messages(restored)
+        blanked = microcompact(
+            restored, split_tail(restored, self.budgets().tail, self.measure.estimator), self.measure.estimator
+        )
+        size = self.measure.fixed.count + self.measure.estimator.messages(blanked.messages)
         if size > self.levels().window:
             return False, f"The conversation before it, about {size:,} tokens, does not fit the window any more."
         before = self.used
         self.history.undo_compaction()
         self.measure.replaced()
+        if self.projected.count >= self.levels().micro:
+            self._micro("manual", quiet=False)
         return True, f"The last compaction is undone: {_words(before)} → {_words(self.used)} tokens."
 
     # --- what the session measures ----------------------------------------------------------------------------------
@@ -190,9 +209,11 @@ class Compactor:
         return self.measure.projected(self.history.messages, self.history.first_after_checkpoint)
 
     def levels(self) -> Levels:
-        """The levels in force now: of the window, or of a smaller one the provider taught."""
+        """The levels in force now: of the window, or of a smaller one the provider taught while it was the same."""
         settings = self.settings()
-        window = min(self.window(), self.learned_window or self.window())
+        window = self.window()
+        if self._taught is not None and self._taught.window == window:
+            window = min(window, self._taught.tokens)
         return Levels.of(
             window,
             micro_reserve=settings.microcompaction_reserve_fraction,
@@ -209,9 +230,28 @@ class Compactor:
             keep_user=settings.compaction_keep_user_tokens,
         )
 
+    @property
+    def is_paused(self) -> bool:
+        """Whether automatic full compaction is paused."""
+        return self._breaker.state(self._size(), self.levels().window) == "open"
+
     # --- the tiers --------------------------------------------------------------------------------------------------
 
+    async def _at_turn_end(self) -> str | None:
+        """Run the tier that fires; why it did not land, if one fired and did not."""
+        tier = tier_at_turn_end(self.occupancy, self.levels())
+        if tier == "micro" and not self._micro("turnEnd", quiet=True):
+            return "microcompaction fired and did not land: too little to free"
+        if tier == "full":
+            match await self._full("turnEnd", None):
+                case _Failed(reason=reason):
+                    return f"full compaction fired and did not land: {reason}"
+                case _NothingToCompact():
+                    return "full compaction fired and did not land: there is too little before the recent tail"
+        return None
+
     def _micro(self, trigger: Trigger, *, quiet: bool) -> bool:
+        """Blank what is before the tail; whether that freed anything. `quiet`: not for less than is worth it (§13)."""
         messages = self.history.messages
         boundary = split_tail(messages, self.budgets().tail, self.measure.estimator)
         result = microcompact(messages, boundary, self.measure.estimator)
@@ -227,15 +267,18 @@ class Compactor:
         if freed <= 0:
             return False
         self.measure.blanked(freed)
-        event = self._event("micro", trigger, "completed", before)
-        self.on_event(evolve(event, after=self.used, parts_elided=result.parts_elided))
+        event = self._event("micro", trigger, before)
+        self.on_event(evolve(event, status="completed", after=self.used, parts_elided=result.parts_elided))
         return True
 
     async def _full_or_without_model(self, trigger: Trigger, turn_start: int) -> int:
-        """A full compaction inside a turn; without a model where none can help and the request would not fit."""
-        outcome: _FullOutcome = _Failed("automatic compaction is paused after three failures")
-        if self._breaker.state(self._size(), self.levels().window) == "closed":
-            outcome = await self._full(trigger, turn_start)
+        """A full compaction inside a turn; without a model where none can help and the window is nearly full.
+
+        Returns the new index of the turn's prompt.
+        """
+        outcome = await self._full(trigger, turn_start)
+        if isinstance(outcome, _NothingToCompact):
+            self._say_once("guard", "The window is nearly full, and little but the newest messages is left in it.")
         if isinstance(outcome, _Failed):
             self._say_once("guard", f"The window is nearly full and could not be compacted: {outcome.reason}")
             if self.projected.count > self.levels().window or trigger == "overflow" or self.is_paused:
@@ -244,102 +287,95 @@ class Compactor:
             return 0 if outcome.prompt_moved else turn_start - outcome.tail_start + 1
         return turn_start
 
-    @property
-    def is_paused(self) -> bool:
-        """Whether automatic full compaction is paused."""
-        return self._breaker.state(self._size(), self.levels().window) == "open"
-
     async def _full(
         self, trigger: Trigger, turn_start: int | None, focus: str | None = None, *, without_model: bool = False
     ) -> _FullOutcome:
         automatic = trigger != "manual"
         if automatic and not without_model and self.is_paused:
-            return _Failed("automatic compaction is paused after three failures; /compact tries again")
+            return _Failed(_PAUSED)
         messages = self.history.messages
         boundary = full_boundary(messages, self.budgets().tail, self.measure.estimator)
         if not has_something_to_summarize(messages, boundary, turn_start):
             return _NothingToCompact()
-        event = self._event("full", trigger, "started", self.used)
+        try:
+            originals = [self.history.original(index) for index in range(boundary.index)]
+        except LogUnwritable as error:
+            return _Failed(error.message)
+        older = Older(originals, turn_start if turn_start is not None and turn_start < boundary.index else None)
+        # What an empty summary cannot shrink, no summary can: no turn waits for one.
+        if turn_start is not None and not shrinks(self._size(), self._size_with(older, Summary({}))):
+            return _NothingToCompact()
+        event = self._event("full", trigger, self.used)
         self.on_event(event)
         try:
-            outcome = await self._compact(event, boundary, turn_start, focus, without_model=without_model)
+            outcome = await self._compact(event, older, focus, without_model=without_model)
         except asyncio.CancelledError:
             self.on_event(evolve(event, status="cancelled"))
             raise
-        match outcome:
-            case _Compacted(before=before, after=after):
-                if without_model:
-                    self._breaker.shrunk(self._size())
-                else:
-                    self._breaker.reset()
-                self._said.discard("guard")
-                self.warn("compaction", None)
-                done = evolve(event, status="completed", before=before, after=after, messages_covered=boundary.index)
-                self.on_event(evolve(done, summary=outcome.summary.render()))
-            case _Failed(reason=reason, saved_too_little=saved_too_little):
-                if automatic and not without_model:
-                    self._count_failure(saved_too_little)
-                self.on_event(evolve(event, status="failed", reason=reason))
+        if isinstance(outcome, _Failed):
+            if automatic and not without_model:
+                self._count_failure(outcome)
+            self.on_event(evolve(event, status="failed", reason=outcome.reason))
+            return outcome
+        if without_model:
+            self._breaker.shrunk(self._size())
+        else:
+            self._breaker.reset()
+            self.warn("compaction", None)
+        self._take_back("guard")
+        self.on_event(
+            evolve(
+                event,
+                status="completed",
+                before=outcome.before,
+                after=outcome.after,
+                messages_covered=outcome.tail_start,
+                summary=outcome.summary.render(),
+                cost=outcome.cost,
+            )
+        )
         return outcome
 
     async def _compact(
-        self,
-        event: CompactionEvent,
-        boundary: Boundary,
-        turn_start: int | None,
-        focus: str | None,
-        *,
-        without_model: bool,
-    ) -> _FullOutcome:
-        messages = self.history.messages
-        budgets = self.budgets()
-        kept_prompt = prompt_parts(messages, turn_start, boundary)
-        try:
-            older = [self.history.original(index) for index in range(boundary.index)]
-        except LogUnwritable as error:
-            return _Failed(error.message)
-        parts = _PartsOf(older, turn_start if kept_prompt else None)
-        carried = carried_in(older[0]).and_then([(message, parts(message)) for message in older])
-        previous = _record_in(older[0])
+        self, event: CompactionEvent, older: Older, focus: str | None, *, without_model: bool
+    ) -> _Compacted | _Failed:
+        budgets, estimator = self.budgets(), self.measure.estimator
         cost: float | None = None
         if without_model:
-            summary = deterministic_summary(older, parts, previous)
+            summary = deterministic_summary(older.messages, older.parts_of, older.previous)
         else:
-            spent: list[float] = []
             try:
                 model = await self.summarizer()
+                ask = Summarizer(model)
                 request = Request(
-                    messages=older,
-                    parts_of=parts,
-                    previous=previous,
+                    messages=older.messages,
+                    parts_of=older.parts_of,
+                    previous=older.previous,
                     window=min(model.window or self.window(), self.levels().window),
                     budget=budgets.summary,
+                    language=language_sample(self.history.messages),
                     focus=focus,
                 )
-                summary = await summarize_session(request, _AskWithRetries(model, spent), self.measure.estimator)
+                summary = await summarize_session(request, ask, estimator)
             except SummarizerFailed as failure:
-                return _Failed(f"{str(failure)[:1].upper()}{str(failure)[1:]}.")
+                return _Failed(_sentence(str(failure)))
             except AgentError as error:
                 return _Failed(error.message)
-            cost = sum(spent) if spent else None
-        limit = budgets.summary
-        summary = summary.clipped(lambda text: self.measure.estimator.text(text) <= limit)
-        text = carried.render(budgets.user_words, self.measure.estimator)
-        element = summary_message(summary, carried, text, kept_prompt)  # type: ignore[arg-type]  # request parts
-        tail = messages[boundary.index :]
-        size_before = self.measure.estimator.messages(messages)
-        size_after = self.measure.estimator.messages([element, *tail])
+            cost = ask.cost
+        element = older.summary_message(summary, budgets, estimator)
+        before, size_before = self.used, self._size()
+        tail_start = len(older.messages)
+        size_after = estimator.messages([element, *self.history.messages[tail_start:]])
         if not shrinks(size_before, size_after):
             reason = f"It would have saved too little: {size_before:,} → {size_after:,} tokens."
             return _Failed(reason, saved_too_little=True)
-        before = self.used
         after = Tokens.estimated(self.measure.fixed.count + size_after)
         try:
             self.history.compact(
                 Checkpoint(
                     compaction_id=event.compaction_id,
                     summary=element,
-                    tail_start=boundary.index,
+                    tail_start=tail_start,
                     trigger=event.trigger,
                     before=before,
                     after=after,
@@ -349,17 +385,17 @@ class Compactor:
         except LogUnwritable as error:
             return _Failed(error.message)
         self.measure.replaced()
-        return _Compacted(before, after, summary, bool(kept_prompt), boundary.index)
+        return _Compacted(before, after, record_in(element) or summary, bool(older.prompt), tail_start, cost)
 
     # --- notices ----------------------------------------------------------------------------------------------------
 
-    def _count_failure(self, saved_too_little: bool) -> None:
-        if saved_too_little:
+    def _count_failure(self, failure: _Failed) -> None:
+        if failure.saved_too_little:
             self._breaker.rejected(self._size())
         else:
             self._breaker.failed(self._size())
         if self.is_paused:
-            self.warn("compaction", "Automatic compaction is paused after failures; /compact tries again.")
+            self.warn("compaction", _PAUSED)
 
     def _note_fixed_part(self) -> None:
         fixed, window = self.measure.fixed.count, self.levels().window
@@ -370,100 +406,53 @@ class Compactor:
                 f"Instructions and tool definitions take {share} % of the window ({fixed:,} of {window:,} tokens): "
                 "shorten AGENTS.md and MEMORY.md, or choose a model with a larger window.",
             )
+        else:
+            self._take_back("fixed")
 
-    def _say_once(self, key: str, message: str) -> None:
-        if key not in self._said:
-            self._said.add(key)
-            self.warn(key, message)
+    def _say_once(self, notice: _NoticeId, message: str) -> None:
+        if notice not in self._said:
+            self._said.add(notice)
+            self.warn(notice, message)
             logger.warning("%s", message)
 
-    def _too_large(self, projected: Tokens) -> ContextTooLarge:
-        fixed, window = self.measure.fixed.count, self.levels().window
+    def _take_back(self, notice: _NoticeId) -> None:
+        if notice in self._said:
+            self._said.remove(notice)
+            self.warn(notice, None)
+
+    def _too_large(self, projected: Tokens, window: int) -> ContextTooLarge:
         return ContextTooLarge(
             f"The next request would take about {projected.count:,} tokens and the window has {window:,}; "
-            f"nothing more can be freed ({fixed:,} are instructions and tool definitions).",
+            f"nothing more can be freed ({self.measure.fixed.count:,} are instructions and tool definitions).",
             hint="Send a shorter prompt, shorten AGENTS.md and MEMORY.md, or choose a model with a larger window.",
             session_id=self.history.session_id,
         )
 
-    def _learn_window(self, overflow: ContextOverflow) -> None:
-        known = self.levels().window
-        taught = overflow.limit or (overflow.rejected - 1 if overflow.rejected else None)
-        if taught is None:
-            taught = int(self.projected.count * 0.95)
-        if 0 < taught < known:
-            self.learned_window = taught
+    def _learn_window(self, overflow: ContextOverflow, sent: int) -> None:
+        taught = overflow.limit or (overflow.rejected - 1 if overflow.rejected else int(sent * _GUESSED_SHARE))
+        if 0 < taught < self.levels().window:
+            self._taught = _Taught(self.window(), taught)
             self.warn("window", f"The provider takes only {taught:,} tokens: that is this session's window now.")
 
+    # --- in short ---------------------------------------------------------------------------------------------------
+
     def _size(self) -> int:
+        """Estimated tokens of the history, without the fixed part."""
         return self.measure.estimator.messages(self.history.messages)
 
-    def _event(self, tier: Tier, trigger: Trigger, status: Any, before: Tokens) -> CompactionEvent:
-        return CompactionEvent(
-            session_id=self.history.session_id,
-            compaction_id=CompactionId(secrets.token_hex(8)),
-            tier=tier,
-            trigger=trigger,
-            status=status,
-            before=before,
-        )
+    def _size_with(self, older: Older, summary: Summary) -> int:
+        """The same of the history as it would be with this summary in place of what is older."""
+        element = older.summary_message(summary, self.budgets(), self.measure.estimator)
+        return self.measure.estimator.messages([element, *self.history.messages[len(older.messages) :]])
 
-
-@frozen
-class _PartsOf:
-    """A message's parts that count as said before: not the summary's own text, not the running turn's prompt."""
-
-    older: Sequence[ModelMessage]
-    prompt_at: int | None
-
-    def __call__(self, message: ModelMessage) -> Sequence[Any]:
-        if self.prompt_at is not None and message is self.older[self.prompt_at]:
-            return ()
-        return own_parts(message)
-
-
-def _record_in(message: ModelMessage) -> str:
-    """The skeleton in a previous summary message; what code added after it is carried, not summarised again."""
-    if not is_summary(message):
-        return ""
-    text = str(message.parts[0].content)  # type: ignore[union-attr]  # a summary's first part is a UserPromptPart
-    start = text.find("# Conversation summary")
-    ends = [
-        end
-        for title in ("\n\n# What the user said", "\n\n# Files ", "\n\n# Commands run")
-        if (end := text.find(title)) > 0
-    ]
-    return text[start : min(ends, default=len(text))] if start >= 0 else ""
-
-
-@frozen
-class _AskWithRetries:
-    """The summariser's requests, transient errors tried again. `spent` collects costs in USD."""
-
-    model: ResolvedModel
-    spent: list[float]
-
-    async def __call__(self, messages: list[ModelMessage], max_output: int) -> ModelResponse:
-        delays = retry_delays(_SUMMARY_RETRIES)
-        while True:
-            try:
-                settings = ModelSettings(max_tokens=max_output)
-                response = await model_request(self.model.model, messages, model_settings=settings)
-            except Exception as error:  # whatever a provider or its SDK raises is classified here
-                match classify(error):
-                    case Transient(error=transient):
-                        if (delay := next(delays, None)) is None:
-                            raise SummarizerFailed(transient.message) from error
-                        await asyncio.sleep(delay)
-                    case ContextOverflow(error=too_large):
-                        raise SummarizerFailed(too_large.message) from error
-                    case Fatal(error=fatal):
-                        raise SummarizerFailed(fatal.message) from error
-            else:
-                if (cost := self.model.cost(response)) is not None:
-                    self.spent.append(float(cost))
-                return response
+    def _event(self, tier: Tier, trigger: Trigger, before: Tokens) -> CompactionEvent:
+        compaction_id = CompactionId(secrets.token_hex(8))
+        return CompactionEvent(self.history.session_id, compaction_id, tier, trigger, "started", before)
 
 
 def _words(tokens: Tokens) -> str:
     return f"{'' if tokens.is_measured else '~'}{tokens.count:,}"
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:].rstrip('.')}."

@@ -102,6 +102,8 @@ class Session:
             compactor.measure.resumed(history.messages, history.first_after_checkpoint)
         meter = Meter(compactor, workspace, setup)
         session = cls(workspace, history, client, setup, compactor, meter, ids)
+        if history.messages:
+            compactor.after_resume()
         return session
 
     @property

@@ -200,7 +200,9 @@ def _listen(client: _Client, listener: Listener) -> None:
     notification(protocol.GAUGE, listener.on_gauge)
     notification(protocol.COMPACTION, listener.on_compaction)
     notification("window/showMessage", lambda params: listener.on_message(params["message"]))
+    notification("window/logMessage", lambda params: None)
 
-    @client.feature(protocol.REQUEST_PERMISSION)
     async def permission(params: Json) -> Json:
         return {"outcome": await listener.on_permission(params)}
+
+    client.feature(protocol.REQUEST_PERMISSION)(permission)
