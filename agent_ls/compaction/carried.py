@@ -1,36 +1,49 @@
 """What a summary must not lose is not left to a model (CASCADE §12): the user's words, files, commands.
 
 Collected by code from full-fidelity messages, cumulative over any number of compactions, kept in the summary message's
-metadata and written into its text anew each time. Nothing here is ever summarised.
+metadata and written into its text anew each time (`carried_text`). Nothing here is ever summarised.
 """
 
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 from pydantic_ai.messages import (
     BinaryContent,
+    CachePoint,
     ModelMessage,
     ModelRequest,
     ModelResponse,
+    TextContent,
     ToolCallPart,
     ToolReturnPart,
     UserPromptPart,
 )
 
-from agent_ls.compaction.estimate import Estimator
-
 MOST_COMMANDS: Final = 20
-_MOST_FILES: Final = 150
+_MOST_FILES: Final = 300
 _MOST_STORED_CHARACTERS: Final = 200_000
+_LONGEST_ADDRESS: Final = 200
+
 _PATH_ARGUMENTS: Final = ("path", "file_path", "filepath", "filename", "file", "notebook_path", "target_file")
+_PATHS_ARGUMENTS: Final = ("paths", "files", "file_paths")
 _COMMAND_ARGUMENTS: Final = ("command", "cmd", "script")
 _CHANGES: Final = re.compile(r"write|edit|create|replace|patch|insert|apply|delete|move|rename", re.IGNORECASE)
-_EXIT_CODE: Final = re.compile(r"exit(?:ed)?(?: with)?(?: code| status)?[: ]+(-?\d+)", re.IGNORECASE)
+_EDITOR_READS: Final = frozenset({"view", "open", "read"})
+"""What a tool that takes a path and a `command` (str_replace_editor) is told when it is only to look."""
+_PATH_IN_PATCH: Final = re.compile(r"^(?:\*\*\* (?:Add|Update|Delete) File: |\+\+\+ (?:b/)?)(\S+)", re.MULTILINE)
 _PATH_IN_TEXT: Final = re.compile(r"(?<![\w/.-])(?:\.{0,2}/)?(?:[\w.@-]+/)+[\w.@-]+\.[A-Za-z]\w{0,7}\b")
+_MOST_PATHS_IN_COMMAND: Final = 8
+_EXIT_CODE: Final = re.compile(r"exit(?:ed)?(?: with)?(?: code| status)?[: ]+(-?\d+)", re.IGNORECASE)
+_OUTPUT_ENDS: Final = 400
+_LONGEST_COMMAND: Final = 200
+
+Said = tuple[ModelMessage, Sequence[Any]]
+"""A message, and the parts of it that count."""
 
 
 @frozen
@@ -43,7 +56,7 @@ class UserWords:
 
 @frozen
 class Command:
-    """A shell command that was run; `exit_code` None where it was not told."""
+    """A shell command that was run, on one line; `exit_code` None where it was not told."""
 
     command: str
     exit_code: int | None
@@ -67,27 +80,23 @@ class Carried:
             "commands": [[each.command, each.exit_code] for each in self.commands],
         }
 
-    def and_then(self, messages: Sequence[tuple[ModelMessage, Sequence[Any]]]) -> Carried:
-        """This and what further messages say. Each comes with the parts of it that count."""
+    def and_then(self, messages: Sequence[Said]) -> Carried:
+        """This and what further messages say."""
         words = [*self.words]
         for message, parts in messages:
             if isinstance(message, ModelRequest):
-                words += [UserWords(text, at) for text, at in _user_words(parts)]
-        results = _results(messages)
-        calls = [call for _, parts in messages for call in parts if isinstance(call, ToolCallPart)]
+                words += _user_words(parts)
         read, changed = dict.fromkeys(self.read), dict.fromkeys(self.changed)
         commands = [*self.commands]
-        for call in calls:
+        for call, result in _calls(messages):
             arguments = _arguments(call)
-            for path in _paths(arguments):
-                into = changed if _CHANGES.search(call.tool_name) else read
-                into.pop(path, None)
-                into[path] = None
-            for command in _commands(arguments):
-                commands.append(Command(_one_line(command), _exit_code(results.get(id(call)))))
-                for path in _PATH_IN_TEXT.findall(command)[:8]:
-                    read.pop(path, None)
-                    read[path] = None
+            into = changed if _changed_something(call, arguments, result) else read
+            for path in _paths(call, arguments):
+                _newest(into, path)
+            if (command := _command(arguments)) is not None:
+                commands.append(Command(_one_line(command), _exit_code(result)))
+                for path in _PATH_IN_TEXT.findall(command)[:_MOST_PATHS_IN_COMMAND]:
+                    _newest(read, path)
         return Carried(
             words=tuple(words),
             read=tuple(read)[-_MOST_FILES:],
@@ -95,100 +104,63 @@ class Carried:
             commands=tuple(commands)[-MOST_COMMANDS:],
         )
 
-    def render(self, budget: int, estimator: Estimator) -> str:
-        """The sections under the summary. The user's words take at most `budget` tokens, newest first."""
-        sections = [self._render_words(budget, estimator), self._render_files(budget, estimator)]
-        if self.commands:
-            lines = [f"- `{each.command}`{_exit_words(each.exit_code)}" for each in self.commands]
-            sections.append("\n".join(["# Commands run, newest last", *lines]))
-        return "\n\n".join(section for section in sections if section)
-
-    def _render_words(self, budget: int, estimator: Estimator) -> str:
-        if not self.words:
-            return ""
-        first = _clip_middle(self.words[0].text, max(budget // 3, 50), estimator)
-        room = budget - estimator.text(first)
-        shown: list[tuple[UserWords, str]] = []
-        for words in reversed(self.words[1:]):
-            cost = estimator.text(words.text) + 8
-            if cost > room:
-                break
-            room -= cost
-            shown.append((words, words.text))
-        shown.append((self.words[0], first))
-        left_out = len(self.words) - len(shown)
-        lines = [
-            "# What the user said, verbatim and in order",
-            "Where two of these contradict each other, the later one is current.",
-        ]
-        for position, (words, text) in enumerate(reversed(shown)):
-            if position == 1 and left_out:
-                lines.append(f"[{left_out} of the user's messages are not shown here: `recall` finds them.]")
-            lines.append(f"[{words.at}] {text}")
-        if left_out and len(shown) == 1:
-            lines.append(f"[{left_out} of the user's messages are not shown here: `recall` finds them.]")
-        return "\n".join(lines)
-
-    def _render_files(self, budget: int, estimator: Estimator) -> str:
-        lines = []
-        room = max(budget // 2, 100)
-        for title, paths in (("# Files changed", self.changed), ("# Files read or named", self.read)):
-            kept: list[str] = []
-            for path in reversed(paths):
-                room -= estimator.text(path) + 2
-                if room < 0:
-                    break
-                kept.append(f"- {path}")
-            if kept:
-                lines.append("\n".join([title, *reversed(kept)]))
-        return "\n\n".join(lines)
-
 
 def carried_from_json(stored: object) -> Carried:
     """What `to_json` made; nothing of what does not have that shape."""
     if not isinstance(stored, Mapping):
         return Carried()
-    return Carried(
-        words=tuple(UserWords(each[0], each[1]) for each in _pairs(stored.get("words")) if isinstance(each[0], str)),
-        read=_texts(stored.get("read")),
-        changed=_texts(stored.get("changed")),
-        commands=tuple(Command(*each) for each in _pairs(stored.get("commands")) if isinstance(each[0], str)),
-    )
-
-
-def without_words(carried: Carried) -> Carried:
-    """Everything but the user's words."""
-    return evolve(carried, words=())
+    words = [UserWords(text, at) for text, at in _pairs(stored.get("words")) if isinstance(at, str)]
+    commands = [
+        Command(command, code if isinstance(code, int) else None) for command, code in _pairs(stored.get("commands"))
+    ]
+    return Carried(tuple(words), _texts(stored.get("read")), _texts(stored.get("changed")), tuple(commands))
 
 
 def text_of(content: object) -> str:
-    """The text of a user prompt; pictures and files are named."""
+    """The text of a user prompt; pictures and files are named, not spelled out."""
     if isinstance(content, str):
         return content
     if not isinstance(content, Sequence):
-        return str(content)
-    return "\n".join(
-        item if isinstance(item, str) else f"[{item.media_type}]" if isinstance(item, BinaryContent) else f"[{item}]"
-        for item in content
-    )
+        return _named(content)
+    return "\n".join(_named(item) for item in content if not isinstance(item, CachePoint))
+
+
+def exit_code_in(output: str) -> int | None:
+    """The exit code that a command's output tells, at its end or in its first line."""
+    first_line = output[:_OUTPUT_ENDS].split("\n", 1)[0]
+    codes = _EXIT_CODE.findall(output[-_OUTPUT_ENDS:]) or _EXIT_CODE.findall(first_line)
+    return int(codes[-1]) if codes and len(codes[-1]) < len("-1234567890") else None
+
+
+def _named(item: object) -> str:
+    match item:
+        case str():
+            return item
+        case TextContent():
+            return item.content
+        case BinaryContent():
+            return f"[{item.media_type}]"
+        case _:
+            # An address may hold the whole picture (`data:`).
+            address = str(getattr(item, "url", None) or type(item).__name__)
+            return f"[{address if len(address) <= _LONGEST_ADDRESS else address[:_LONGEST_ADDRESS] + '…'}]"
 
 
 def _texts(stored: object) -> tuple[str, ...]:
-    return tuple(item for item in stored if isinstance(item, str)) if isinstance(stored, list) else ()
+    return tuple(item for item in stored if isinstance(item, str)) if isinstance(stored, list | tuple) else ()
 
 
-def _pairs(stored: object) -> Iterable[Sequence[Any]]:
-    pairs = stored if isinstance(stored, Sequence) else ()
-    return [pair for pair in pairs if isinstance(pair, Sequence) and len(pair) == len(("first", "second"))]
+def _pairs(stored: object) -> Iterable[tuple[str, Any]]:
+    for pair in stored if isinstance(stored, list | tuple) else ():
+        match pair:
+            case [str() as first, second]:
+                yield first, second
 
 
-def _user_words(parts: Sequence[Any]) -> Iterable[tuple[str, str]]:
+def _user_words(parts: Sequence[Any]) -> Iterable[UserWords]:
     for part in parts:
-        if isinstance(part, UserPromptPart):
-            text = text_of(part.content)
-            if text.strip():
-                at = part.timestamp.strftime("%Y-%m-%dT%H:%M:%SZ")
-                yield _stored(text), at
+        if isinstance(part, UserPromptPart) and (text := text_of(part.content)).strip():
+            yield UserWords(_stored(text), part.timestamp.strftime("%Y-%m-%dT%H:%M:%SZ"))
 
 
 def _stored(text: str) -> str:
@@ -199,18 +171,27 @@ def _stored(text: str) -> str:
     return f"{text[:half]}\n[… {len(text) - 2 * half} characters left out; `recall` has them …]\n{text[-half:]}"
 
 
-def _results(messages: Sequence[tuple[ModelMessage, Sequence[Any]]]) -> dict[int, ToolReturnPart]:
-    """Call (by identity) -> its result: the first with its id after the response, before the next response."""
-    found = {}
-    waiting: dict[str, ToolCallPart] = {}
+def _calls(messages: Sequence[Said]) -> Iterable[tuple[ToolCallPart, ToolReturnPart | None]]:
+    """Every call with its result: the first with its id after the response and before the next one.
+
+    By position, as local models use the same ids again and again.
+    """
+    open_calls: list[ToolCallPart] = []
+    results: dict[int, ToolReturnPart] = {}
+    made: list[ToolCallPart] = []
     for message, parts in messages:
         if isinstance(message, ModelResponse):
-            waiting = {part.tool_call_id: part for part in parts if isinstance(part, ToolCallPart)}
-        else:
-            for part in parts:
-                if isinstance(part, ToolReturnPart) and (call := waiting.pop(part.tool_call_id, None)) is not None:
-                    found[id(call)] = part
-    return found
+            open_calls = [part for part in parts if isinstance(part, ToolCallPart)]
+            made += open_calls
+            continue
+        for part in parts:
+            if not isinstance(part, ToolReturnPart):
+                continue
+            for call in open_calls:
+                if call.tool_call_id == part.tool_call_id and id(call) not in results:
+                    results[id(call)] = part
+                    break
+    return [(call, results.get(id(call))) for call in made]
 
 
 def _arguments(call: ToolCallPart) -> Mapping[str, Any]:
@@ -220,33 +201,48 @@ def _arguments(call: ToolCallPart) -> Mapping[str, Any]:
         return {}
 
 
-def _paths(arguments: Mapping[str, Any]) -> Iterable[str]:
-    return [value for name in _PATH_ARGUMENTS if isinstance(value := arguments.get(name), str) and value]
+def _changed_something(call: ToolCallPart, arguments: Mapping[str, Any], result: ToolReturnPart | None) -> bool:
+    """Whether a call is one that changes the files it names, and did: refused and failed ones changed nothing."""
+    if result is not None and result.outcome != "success":
+        return False
+    return bool(_CHANGES.search(call.tool_name)) and arguments.get("command") not in _EDITOR_READS
 
 
-def _commands(arguments: Mapping[str, Any]) -> Iterable[str]:
-    return [value for name in _COMMAND_ARGUMENTS if isinstance(value := arguments.get(name), str) and value]
+def _paths(call: ToolCallPart, arguments: Mapping[str, Any]) -> Iterable[str]:
+    paths = [arguments.get(name) for name in _PATH_ARGUMENTS]
+    for name in _PATHS_ARGUMENTS:
+        paths += several if isinstance(several := arguments.get(name), list) else []
+    if "patch" in call.tool_name:
+        paths += [path for value in arguments.values() if isinstance(value, str) for path in _patched(value)]
+    return [path for path in paths if isinstance(path, str) and path.strip() and path != "."]
+
+
+def _patched(patch: str) -> list[str]:
+    return [path for path in _PATH_IN_PATCH.findall(patch) if path != "/dev/null"]
+
+
+def _command(arguments: Mapping[str, Any]) -> str | None:
+    if any(isinstance(arguments.get(name), str) for name in _PATH_ARGUMENTS):
+        # Beside a path, `command` is what an editor is to do there.
+        return None
+    for name in _COMMAND_ARGUMENTS:
+        match arguments.get(name):
+            case str() as command if command.strip():
+                return command
+            case [*words] if words and all(isinstance(word, str) for word in words):
+                return shlex.join(words)
+    return None
+
+
+def _newest(paths: dict[str, None], path: str) -> None:
+    paths.pop(path, None)
+    paths[path] = None
 
 
 def _exit_code(result: ToolReturnPart | None) -> int | None:
-    if result is None or not isinstance(result.content, str):
-        return None
-    codes = _EXIT_CODE.findall(result.content[-400:])
-    return int(codes[-1]) if codes else None
-
-
-def _exit_words(exit_code: int | None) -> str:
-    return "" if exit_code is None else f" (exit code {exit_code})"
+    return exit_code_in(result.content) if result is not None and isinstance(result.content, str) else None
 
 
 def _one_line(command: str) -> str:
     line = " ".join(command.split())
-    return line if len(line) <= 200 else f"{line[:200]}…"
-
-
-def _clip_middle(text: str, budget: int, estimator: Estimator) -> str:
-    if estimator.text(text) <= budget:
-        return text
-    keep = max(len(text) * budget // max(estimator.text(text), 1), 40)
-    head, tail = keep * 2 // 3, keep - keep * 2 // 3
-    return f"{text[:head]}\n[… {len(text) - keep} characters left out; `recall` has them …]\n{text[-tail:]}"
+    return line if len(line) <= _LONGEST_COMMAND else f"{line[:_LONGEST_COMMAND]}…"

@@ -8,12 +8,12 @@ from fractions import Fraction
 from typing import Final, Literal
 
 from attrs import define, field
-from pydantic_ai.messages import ModelMessage, ModelRequest
+from pydantic_ai.messages import ModelMessage
 
 from agent_ls.compaction.boundary import Boundary, cut_before, newest_round, split_tail
 from agent_ls.compaction.estimate import Estimator
 from agent_ls.compaction.occupancy import Levels
-from agent_ls.compaction.summary import is_summary, own_parts
+from agent_ls.compaction.summary import is_summary
 from agent_ls.protocol import Tier
 
 MUST_SHRINK: Final = Fraction(90, 100)
@@ -48,15 +48,10 @@ def full_boundary(messages: Sequence[ModelMessage], keep: int, estimator: Estima
 
 
 def has_something_to_summarize(messages: Sequence[ModelMessage], boundary: Boundary, turn_start: int | None) -> bool:
-    """Whether what is before the boundary is more than the previous summary and the running turn's own prompt."""
-    for index, message in enumerate(messages[: boundary.index]):
-        if index == turn_start and not is_summary(message):
-            continue
-        if not is_summary(message):
-            return True
-        if index != turn_start and own_parts(message):
-            return True
-    return False
+    """Whether what is before the boundary is more than a previous summary and the running turn's own prompt."""
+    return any(
+        index != turn_start and not is_summary(message) for index, message in enumerate(messages[: boundary.index])
+    )
 
 
 BreakerState = Literal["closed", "open"]
@@ -95,11 +90,3 @@ class Breaker:
     def reset(self) -> None:
         """One succeeded, or a person ran it."""
         self.failures = 0
-
-
-def prompt_parts(messages: Sequence[ModelMessage], turn_start: int | None, boundary: Boundary) -> Sequence[object]:
-    """The parts of the running turn's prompt, if it lies before the boundary (CASCADE §9)."""
-    if turn_start is None or turn_start >= boundary.index:
-        return ()
-    message = messages[turn_start]
-    return own_parts(message) if isinstance(message, ModelRequest) else ()

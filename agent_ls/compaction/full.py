@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Protocol
 
@@ -11,14 +11,20 @@ from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, User
 
 from agent_ls.compaction.carried import text_of
 from agent_ls.compaction.estimate import Estimator, estimate_text
-from agent_ls.compaction.summary import SECTIONS, TITLE, NoSummary, Summary, parse_summary
-from agent_ls.compaction.transcript import lines_of, pieces
+from agent_ls.compaction.summary import SECTIONS, TITLE, NoSummary, Summary, own_parts, parse_summary
+from agent_ls.compaction.transcript import escaped, lines_of, pieces
 
 _SAFETY: Final = 0.8
 """Of the room for the transcript, as the estimate may be off by as much before a session is calibrated."""
 _LEAST_OUTPUT: Final = 256
 _FRAME_TOKENS: Final = 64
-_MOST_OUTPUT: Final = 4_096
+_MOST_OUTPUT: Final = 8_192
+_OUTPUT_PER_SUMMARY: Final = 2
+"""Room for a model that thinks first, or writes a little more than asked: what is too long is clipped after."""
+_MOST_FOCUS_CHARACTERS: Final = 2_000
+_SAMPLE_CHARACTERS: Final = 160
+_SAMPLE_WORDS: Final = 3
+"""Fewer words than this ("ok", "go on") tell no language."""
 
 _INSTRUCTIONS: Final = f"""\
 You write the record of a coding session so that work can go on after the conversation itself is taken away.
@@ -49,13 +55,17 @@ class Ask(Protocol):
 
 @frozen
 class Request:
-    """What to summarise. `window` is the summarising model's, `budget` the summary's, both in tokens."""
+    """What to summarise. `window` is the summarising model's, `budget` the summary's, both in tokens.
+
+    `parts_of` gives the parts of a message that count. `language` is a sample of the user's language.
+    """
 
     messages: Sequence[ModelMessage]
     parts_of: Callable[[ModelMessage], Sequence[Any]]
-    previous: str
+    previous: Summary | None
     window: int
     budget: int
+    language: str = ""
     focus: str | None = None
 
 
@@ -64,57 +74,70 @@ async def summarize_session(request: Request, ask: Ask, estimator: Estimator) ->
 
     Every request with its output allowance is within the window.
     """
-    max_output = min(max(request.budget, _LEAST_OUTPUT), _MOST_OUTPUT, request.window // 4)
+    max_output = min(max(request.budget * _OUTPUT_PER_SUMMARY, _LEAST_OUTPUT), _MOST_OUTPUT, request.window // 4)
     usable = (request.window - max_output) * _SAFETY / max(estimator.factor, 1.0)
     # The record so far is part of every question: of a small window it gets a third at most.
     most_previous = usable / 3
-    previous = _clipped_to(request.previous, most_previous)
+    summary = request.previous
+    known = _record(summary, most_previous)
     frame = estimate_text(_INSTRUCTIONS) + estimate_text(_closing(request)) + _FRAME_TOKENS
-    room = usable - frame - min(most_previous, estimate_text(previous) if previous else most_previous)
-    if room < _LEAST_OUTPUT:
+    room = usable - frame
+    if room - most_previous < _LEAST_OUTPUT:
         raise SummarizerFailed(f"the summarising model's window of {request.window:,} tokens is too small")
-    summary: Summary | None = None
-    texts = pieces(lines_of(request.messages, request.parts_of), room)
+    lines = lines_of(request.messages, request.parts_of)
+    # A long transcript takes a while to cut to size: other work goes on meanwhile, and a cancel is heard.
+    texts = await asyncio.to_thread(pieces, lines, room - estimate_text(known))
+    if len(texts) > 1:
+        texts = await asyncio.to_thread(pieces, lines, room - most_previous)
     for text in texts:
-        known = _clipped_to(summary.render(), most_previous) if summary is not None else previous
-        response = await ask(_question(text, known, request), max_output)
-        summary = _read(response)
+        summary = _read(await ask(_question(text, _record(summary, most_previous), request), max_output))
     if summary is None:
         raise SummarizerFailed("there was nothing to summarise")
-    limit = request.budget
-    return summary.clipped(lambda rendered: estimator.text(rendered) <= limit)
+    return summary.clipped(lambda rendered: estimator.text(rendered) <= request.budget)
 
 
-def _clipped_to(record: str, tokens: float) -> str:
-    while estimate_text(record) > tokens:
-        record = record[: len(record) * 3 // 4]
-    return record
+def language_sample(messages: Sequence[ModelMessage]) -> str:
+    """The user's last words, from which a model can tell the language; the last that are long enough to tell one."""
+    shorter = ""
+    for message in reversed(messages):
+        for part in reversed(own_parts(message)) if isinstance(message, ModelRequest) else ():
+            if isinstance(part, UserPromptPart) and (words := text_of(part.content).split()):
+                sample = " ".join(words)[:_SAMPLE_CHARACTERS]
+                if len(words) >= _SAMPLE_WORDS or not sample.isascii():
+                    return sample
+                shorter = shorter or sample
+    return shorter
 
 
-def _question(transcript: str, previous: str, request: Request) -> list[ModelMessage]:
+def _record(summary: Summary | None, most_tokens: float) -> str:
+    """The record so far, within its share of a question: every section keeps something."""
+    if summary is None:
+        return ""
+    return _in_its_fence(summary.clipped(lambda text: estimate_text(_in_its_fence(text)) <= most_tokens).render())
+
+
+def _in_its_fence(text: str) -> str:
+    """A record inside its fence; its headings stay headings."""
+    return text.replace("<", "‹")
+
+
+def _question(transcript: str, known: str, request: Request) -> list[ModelMessage]:
     parts = []
-    if previous:
-        parts.append(f"The record so far; carry over what still matters:\n\n<record>\n{previous}\n</record>")
+    if known:
+        parts.append(f"The record so far; carry over what still matters:\n\n<record>\n{known}\n</record>")
     parts += [transcript, _closing(request)]
     return [ModelRequest(parts=[UserPromptPart("\n\n".join(parts))], instructions=_INSTRUCTIONS)]
 
 
 def _closing(request: Request) -> str:
     closing = "Write the record now, with the headings as given."
-    if words := _last_words(request):
-        closing += f" Keep the headings in English; write the rest in the language the user writes: “{words}”"
+    if request.language:
+        sample = escaped(request.language).replace("“", '"').replace("”", '"')
+        closing += f" Keep the headings in English; write the rest in the language the user writes: “{sample}”"
     if request.focus:
-        closing += f"\n\nThe user asks to pay special attention to: {' '.join(request.focus.split())[:2_000]}"
+        focus = " ".join(request.focus.split())[:_MOST_FOCUS_CHARACTERS]
+        closing += f"\n\nThe user asks to pay special attention to: {focus}"
     return closing
-
-
-def _last_words(request: Request) -> str:
-    for message in reversed(request.messages):
-        if isinstance(message, ModelRequest):
-            for part in reversed(request.parts_of(message)):
-                if isinstance(part, UserPromptPart) and (text := " ".join(text_of(part.content).split())):
-                    return re.sub(r"[<>“”]", "", text)[:160]
-    return ""
 
 
 def _read(response: ModelResponse) -> Summary:

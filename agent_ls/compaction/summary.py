@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
@@ -27,6 +28,13 @@ SECTIONS: Final = (
 _WITHOUT_TEXT: Final = frozenset({"## Progress"})
 _FOREIGN: Final = "## Critical Context"
 _NONE: Final = "None"
+
+_SHORTEST_SECTIONS: Final = (400, 150, 60, 20)
+"""Characters a section keeps when taking out lines was not enough."""
+_NEWLINES: Final = re.compile(r"\r\n?")
+_THOUGHTS: Final = re.compile(r"<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+_WHOLLY_FENCED: Final = re.compile(r"(?P<mark>`{3,}|~{3,})\w*\n(?P<inside>.*)\n(?P=mark)", re.DOTALL)
+_SAYS_SOMETHING: Final = re.compile(r"\w")
 
 _METADATA: Final = "agent_ls_summary"
 
@@ -56,48 +64,52 @@ class Summary:
         return "\n".join(lines)
 
     def clipped(self, fits: Callable[[str], bool]) -> Summary:
-        """The summary with lines taken from its longest section until `fits` its rendering."""
+        """The summary with lines taken from the middle of its longest section until `fits` its rendering.
+
+        Every section keeps its ends, so what is done, open and next all stay for as long as there is room.
+        """
         sections = {heading: text.splitlines() for heading, text in self.sections.items()}
         summary = self
         while not fits(summary.render()) and any(len(lines) > 1 for lines in sections.values()):
-            longest = max(sections, key=lambda heading: sum(map(len, sections[heading])))
+            longest = max(sections, key=lambda heading: (len(sections[heading]) > 1, sum(map(len, sections[heading]))))
             lines = sections[longest]
             cut = max(len(lines) // 8, 1)
             middle = len(lines) // 2
             sections[longest] = [*lines[: middle - cut // 2], *lines[middle - cut // 2 + cut :]]
-            summary = Summary({heading: "\n".join(lines) for heading, lines in sections.items()})
-        if fits(summary.render()):
-            return summary
-        shortest = {heading: text[:400] for heading, text in summary.sections.items()}
-        return Summary(shortest)
+            summary = Summary({heading: _text(lines) for heading, lines in sections.items()})
+        for most in _SHORTEST_SECTIONS:
+            if fits(summary.render()):
+                break
+            summary = Summary({heading: _shortened(text, most) for heading, text in summary.sections.items()})
+        return summary
 
 
 def parse_summary(text: str) -> Summary:
     """The summary in a model's answer. Raises NoSummary if it holds nothing.
 
     Text before the first known heading, under foreign headings or under the title goes to Critical Context; a heading
-    inside a code fence is text.
+    inside a code fence is text. An answer that is one code fence as a whole is taken out of it; thoughts that a model
+    wrote into its answer are left out.
     """
+    text = _THOUGHTS.sub("", _NEWLINES.sub("\n", text)).strip()
+    if (fenced := _WHOLLY_FENCED.fullmatch(text)) is not None:
+        text = fenced["inside"]
     if not text.strip():
         raise NoSummary("the answer was empty")
-    lines = text.splitlines()
     found: dict[str, list[str]] = {}
     foreign: list[str] = []
     current = foreign
     headings = _headings(text)
-    for number, line in enumerate(lines):
+    for number, line in enumerate(text.split("\n")):
         heading = headings.get(number)
         if heading is None:
             current.append(line)
-        elif heading == TITLE:
-            current = foreign
         elif heading in SECTIONS and heading not in _WITHOUT_TEXT:
             current = found.setdefault(heading, [])
-        elif heading in _WITHOUT_TEXT:
-            current = foreign
         else:
             current = foreign
-            foreign.append(line.lstrip("# ").strip())
+            if heading != TITLE and heading not in _WITHOUT_TEXT:
+                foreign.append(line.lstrip("# ").strip())
     sections = {heading: _text(found.get(heading, [])) for heading in SECTIONS if heading not in _WITHOUT_TEXT}
     stray = _text(foreign)
     if stray != _NONE:
@@ -108,12 +120,11 @@ def parse_summary(text: str) -> Summary:
 
 
 def _headings(text: str) -> dict[int, str]:
-    """Line number -> heading as the skeleton spells it."""
+    """Line number -> heading as the skeleton spells it; those inside lists, quotes and fences are text."""
     known = {_fold(heading): heading for heading in (TITLE, *SECTIONS)}
-    tokens = MarkdownIt().parse(text)
     found = {}
-    for token, content in itertools.pairwise(tokens):
-        if token.type == "heading_open" and token.map is not None and token.markup.startswith("#"):
+    for token, content in itertools.pairwise(MarkdownIt().parse(text)):
+        if token.type == "heading_open" and token.level == 0 and token.map is not None and token.markup[0] == "#":
             spelled = f"{token.markup} {content.content.strip()}"
             found[token.map[0]] = known.get(_fold(spelled), spelled)
     return found
@@ -125,20 +136,41 @@ def _fold(heading: str) -> str:
 
 def _text(lines: Sequence[str]) -> str:
     text = "\n".join(lines).strip()
-    return text or _NONE
+    if not text or not _SAYS_SOMETHING.search(text):
+        return _NONE
+    return f"{text}\n{open_fence}" if (open_fence := _open_fence(text)) else text
+
+
+def _open_fence(text: str) -> str:
+    """The mark of a code fence that `text` leaves open: the headings after it would read as code."""
+    last = next((token for token in reversed(MarkdownIt().parse(text)) if token.type == "fence"), None)
+    if last is None or last.map is None or last.map[1] < text.count("\n") + 1:
+        return ""
+    closing = text.rsplit("\n", 1)[-1].strip()
+    alone = last.map[1] - last.map[0] == 1
+    return "" if not alone and set(closing) == {last.markup[0]} and len(closing) >= len(last.markup) else last.markup
+
+
+def _shortened(text: str, most: int) -> str:
+    """A section's text in so many characters, without marks that mean something in Markdown."""
+    if len(text) <= most:
+        return text
+    return " ".join(text[:most].replace("`", "").replace("~", "").replace("#", "").split()) or _NONE
 
 
 def summary_message(
-    summary: Summary, carried: Carried, carried_text: str, prompt: Sequence[ModelRequestPart] = ()
+    summary: Summary, carried: Carried, under: str, prompt: Sequence[ModelRequestPart] = ()
 ) -> ModelRequest:
-    """Element 0 of a compacted history. `prompt`: the parts of the running turn's prompt, kept as they are (§9)."""
+    """Element 0 of a compacted history.
+
+    `under` is what code adds below the skeleton; `prompt` are the parts of the running turn's prompt, kept as they
+    are (§9). What code adds is in the metadata too, so that it is never taken for a model's words later.
+    """
     text = f"{_FRAME}\n\n{summary.render()}"
-    if carried_text:
-        text = f"{text}\n\n{carried_text}"
-    return ModelRequest(
-        parts=[UserPromptPart(text), *prompt],
-        metadata={_METADATA: {"carried": carried.to_json()}},
-    )
+    if under:
+        text = f"{text}\n\n{under}"
+    stored = {"record": dict(summary.sections), "carried": carried.to_json()}
+    return ModelRequest(parts=[UserPromptPart(text), *prompt], metadata={_METADATA: stored})
 
 
 def is_summary(message: ModelMessage) -> bool:
@@ -148,10 +180,22 @@ def is_summary(message: ModelMessage) -> bool:
 
 def carried_in(message: ModelMessage) -> Carried:
     """What a summary message carries; nothing for any other."""
-    stored: Any = (message.metadata or {}).get(_METADATA) if isinstance(message, ModelRequest) else None
-    return carried_from_json(stored.get("carried") if isinstance(stored, Mapping) else None)
+    return carried_from_json(_stored(message).get("carried"))
+
+
+def record_in(message: ModelMessage) -> Summary | None:
+    """The skeleton of a summary message as it was written; None for any other."""
+    record = _stored(message).get("record")
+    if not isinstance(record, Mapping):
+        return None
+    return Summary({heading: str(record[heading]) for heading in SECTIONS if heading in record})
 
 
 def own_parts(message: ModelMessage) -> Sequence[Any]:
     """A message's parts without the summary's own text: what the user or the agent put there."""
     return message.parts[1:] if is_summary(message) else message.parts
+
+
+def _stored(message: ModelMessage) -> Mapping[str, Any]:
+    stored: Any = (message.metadata or {}).get(_METADATA) if isinstance(message, ModelRequest) else None
+    return stored if isinstance(stored, Mapping) else {}

@@ -3,6 +3,7 @@ from hypothesis import strategies as st
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ToolCallPart, ToolReturnPart, UserPromptPart
 
 from agent_ls.compaction.carried import MOST_COMMANDS, Carried, carried_from_json
+from agent_ls.compaction.carried_text import lists_text, words_text
 from agent_ls.compaction.estimate import Estimator
 from tests.compaction.histories import histories
 
@@ -34,7 +35,7 @@ def test_the_users_words_are_cumulative_and_in_order(texts: list[str], cut: int)
 
 def test_the_first_and_the_newest_are_shown_and_the_rest_named() -> None:
     texts = [f"message number {number} " + "word " * 50 for number in range(40)]
-    rendered = collect(said(*texts)).render(600, Estimator())
+    rendered = words_text(collect(said(*texts)).words, 600, Estimator())
     assert "message number 0 " in rendered
     assert "message number 39 " in rendered
     assert "message number 5 " not in rendered
@@ -44,14 +45,14 @@ def test_the_first_and_the_newest_are_shown_and_the_rest_named() -> None:
 
 def test_fault_28_a_huge_first_message_keeps_its_ends() -> None:
     huge = "START-MARKER " + "filler " * 50_000 + " END-MARKER"
-    rendered = collect(said(huge, "later")).render(1_000, Estimator())
+    rendered = words_text(collect(said(huge, "later")).words, 1_000, Estimator())
     assert "START-MARKER" in rendered
     assert "END-MARKER" in rendered
     assert Estimator().text(rendered) < 1_300
 
 
 def test_where_rules_change_the_later_one_is_current() -> None:
-    rendered = collect(said("Use tabs.", "Use spaces instead.")).render(1_000, Estimator())
+    rendered = words_text(collect(said("Use tabs.", "Use spaces instead.")).words, 1_000, Estimator())
     assert rendered.index("Use tabs.") < rendered.index("Use spaces instead.")
     assert "the later one is current" in rendered
 
@@ -66,7 +67,7 @@ def test_files_and_commands_are_listed() -> None:
     assert carried.read == ("src/a.py", "tests/unit/test_a.py")
     assert carried.changed == ("src/b.py",)
     assert carried.commands[0].exit_code == 1
-    rendered = carried.render(1_000, Estimator())
+    rendered = lists_text(carried, 500, 0, Estimator())
     for words in ("src/a.py", "src/b.py", "pytest -q tests/unit/test_a.py` (exit code 1)"):
         assert words in rendered
 

@@ -1,0 +1,147 @@
+"""How what is carried is written under a summary, within its budgets (CASCADE §2, §12)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from attrs import frozen
+
+from agent_ls.compaction.carried import Carried, Command, UserWords
+from agent_ls.compaction.changed_rules import changed_rules, rule_like
+from agent_ls.compaction.estimate import Estimator
+
+_WORDS_TITLE: Final = (
+    "# What the user said, verbatim and in order\n"
+    "Where two of these contradict each other, the later one is current. `recall` finds what is not shown."
+)
+_FIRST_SHARE: Final = 3
+"""The first message, usually the task, gets one part in three of the words' budget if it is huge."""
+_NAMED_SHARE: Final = 4
+_COMMANDS_SHARE: Final = 3
+_OPENING_CHARACTERS: Final = 80
+_LEAST_TOKENS: Final = 40
+
+
+def lists_text(carried: Carried, budget: int, spare: int, estimator: Estimator) -> str:
+    """The files and the commands, in `budget` tokens; the files may take half of `spare` tokens on top."""
+    ran = commands_text(carried.commands, budget // _COMMANDS_SHARE, estimator)
+    left = budget - min(estimator.text(ran), budget)
+    files = files_text(carried, left + spare // 2, estimator)
+    return "\n\n".join(section for section in (files, ran) if section)
+
+
+def words_text(words: Sequence[UserWords], budget: int, estimator: Estimator) -> str:
+    """The user's messages: the first always, then the newest that fit; of the others their rules, and their names."""
+    if not words:
+        return ""
+    page = _Page(words, changed_rules([each.text for each in words]), estimator)
+    first = page.clipped(0, max(budget // _FIRST_SHARE, _LEAST_TOKENS))
+    lines = {0: first}
+    room = budget - estimator.text(_WORDS_TITLE) - estimator.text(first)
+    whole = {index: page.whole(index) for index in range(1, len(words))}
+    # Once not all fit, a part of the room is for the names of those that do not.
+    if sum(map(estimator.text, whole.values())) > room:
+        room -= budget // _NAMED_SHARE
+    for index in range(len(words) - 1, 0, -1):
+        if (cost := estimator.text(whole[index])) <= room:
+            lines[index] = whole[index]
+            room -= cost
+    left_out = [index for index in whole if index not in lines]
+    if left_out:
+        room += budget // _NAMED_SHARE
+    for index in reversed(left_out):
+        for line in (page.with_rules(index), page.name(index)):
+            if (cost := estimator.text(line)) <= room:
+                lines[index] = line
+                room -= cost
+                break
+    unnamed = len(words) - len(lines)
+    shown = [lines[index] for index in sorted(lines)]
+    if unnamed:
+        shown.insert(1, f"[{unnamed} more of the user's messages are not shown: `recall` finds them.]")
+    return "\n".join([_WORDS_TITLE, *shown])
+
+
+def files_text(carried: Carried, budget: int, estimator: Estimator) -> str:
+    """The files changed and read, those used last at the end; the oldest go first where not all fit."""
+    sections = []
+    room = budget
+    read = [path for path in carried.read if path not in carried.changed]
+    for title, paths in (("# Files changed", carried.changed), ("# Files read or named", read)):
+        kept: list[str] = []
+        for path in reversed(paths):
+            if (cost := estimator.text(path) + 2) > room:
+                break
+            room -= cost
+            kept.append(f"- {path}")
+        if kept:
+            left_out = [f"- … {len(paths) - len(kept)} older ones"] if len(kept) < len(paths) else []
+            sections.append("\n".join([title, *left_out, *reversed(kept)]))
+    return "\n\n".join(sections)
+
+
+def commands_text(commands: Sequence[Command], budget: int, estimator: Estimator) -> str:
+    """The commands run, newest last, with their exit codes where they were told; the newest one always."""
+    kept: list[str] = []
+    room = budget
+    for each in reversed(commands):
+        exit_code = "" if each.exit_code is None else f" (exit code {each.exit_code})"
+        line = f"- `{each.command}`{exit_code}"
+        room -= estimator.text(line) + 1
+        if room < 0 and kept:
+            break
+        kept.append(line)
+    return "\n".join(["# Commands run, newest last", *reversed(kept)]) if kept else ""
+
+
+@frozen
+class _Page:
+    """Lines for the user's messages; messages are numbered from 1, the same over any number of compactions."""
+
+    words: Sequence[UserWords]
+    changed: Mapping[int, int]
+    estimator: Estimator
+
+    def whole(self, index: int) -> str:
+        return f"{self._label(index)} {self.words[index].text}"
+
+    def clipped(self, index: int, budget: int) -> str:
+        """Whole if it fits, else its two ends and the rules that stand between them."""
+        text = self.words[index].text
+        whole = self.estimator.text(text)
+        if whole <= budget:
+            return self.whole(index)
+        keep = max(len(text) * budget // (2 * whole), _LEAST_TOKENS)
+        head, tail = text[: keep * 2 // 3], text[-(keep - keep * 2 // 3) :]
+        middle = text[len(head) : len(text) - len(tail)]
+        rules = self._fitting(rule_like(middle), budget // 2)
+        between = "".join(f"\n- {rule}" for rule in rules)
+        left_out = f"[… {len(middle)} characters left out; `recall` has them{'; rules in them:' if rules else ''} …]"
+        return f"{self._label(index)} {head}\n{left_out}{between}\n{tail}"
+
+    def with_rules(self, index: int) -> str:
+        """The name of a message that is not shown, with what in it reads like a rule."""
+        rules = rule_like(self.words[index].text)
+        return "\n".join([self.name(index), *(f"- {rule}" for rule in rules)])
+
+    def name(self, index: int) -> str:
+        """What tells a message that is not shown from the others, and lets `recall` find it."""
+        opening = " ".join(self.words[index].text[: 2 * _OPENING_CHARACTERS].split())[:_OPENING_CHARACTERS]
+        return f"{self._label(index)[:-1]}, not shown whole; it begins “{opening}”]"
+
+    def _label(self, index: int) -> str:
+        label = f"message {index + 1}, {self.words[index].at}"
+        if (later := self.changed.get(index)) is not None:
+            label += f", in part changed by message {later + 1}"
+        if earlier := [each + 1 for each, by in self.changed.items() if by == index]:
+            label += f", current: changes message {', '.join(map(str, earlier))}"
+        return f"[{label}]"
+
+    def _fitting(self, rules: Sequence[str], budget: int) -> list[str]:
+        fitting = []
+        for rule in rules:
+            if (cost := self.estimator.text(rule) + 2) <= budget:
+                fitting.append(rule)
+                budget -= cost
+        return fitting
