@@ -13,6 +13,8 @@ from tests.simulator import Reply, Simulator, ToolCall
 def chat(simulator: Simulator, workspace: Path, typed: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     home = workspace.parent / "home"
     environ = {**os.environ, **simulator.environment, "HOME": str(home), "XDG_CONFIG_HOME": str(home), "NO_COLOR": "1"}
+    # Else the sentence for the memory, at the end of each chat, would take a scripted reply.
+    environ["AGENT_LS_MEMORY_COMPRESSION_ENABLED"] = "false"
     command = [sys.executable, "-m", "agent_ls", "chat", str(workspace), "--model", "openai:gpt-5", *arguments]
     return subprocess.run(command, input=typed, capture_output=True, text=True, env=environ, check=False, timeout=100)
 
@@ -36,7 +38,8 @@ def test_permission_is_asked_with_the_change_and_a_no_carries_its_reason(tmp_pat
     workspace.mkdir()
     (workspace / "a.py").write_text("x = 1\n")
     write = Reply(tool_calls=[ToolCall("write_file", {"path": "a.py", "content": "x = 2\n"})])
-    with Simulator(replies=[write, Reply("As you wish.")]) as simulator:
+    read = Reply(tool_calls=[ToolCall("read_file", {"path": "a.py"})])
+    with Simulator(replies=[read, write, Reply("As you wish.")]) as simulator:
         done = chat(simulator, workspace, "change it\nnot on a Friday\n")
         assert "+x = 2" in done.stdout
         assert "As you wish." in done.stdout
