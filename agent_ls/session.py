@@ -141,9 +141,12 @@ class Session:
             used = self.compactor.used
             message = "A turn is running: compact when it has ended, or cancel it first."
             return CompactResult(self.session_id, "busy", message, used, None, self.meter.gauge())
-        async with self._flight("compacting", queue=False):
-            report = await self.compactor.by_hand(focus)
-        gauge = self.publish_gauge()
+        try:
+            async with self._flight("compacting", queue=False):
+                report = await self.compactor.by_hand(focus)
+        finally:
+            # A cancelled or failed one is over too: a client must not go on saying "compacting".
+            gauge = self.publish_gauge()
         return CompactResult(
             session_id=self.session_id,
             outcome=report.outcome,
@@ -157,9 +160,12 @@ class Session:
 
     async def undo_compaction(self) -> UndoResult:
         """Back to the history before the last checkpoint (CASCADE §13). Raises SessionBusy, LogUnwritable."""
-        async with self._flight("compacting", queue=False):
-            undone, message = self.compactor.undo()
-        return UndoResult(self.session_id, undone, message, self.publish_gauge())
+        try:
+            async with self._flight("compacting", queue=False):
+                undone, message = self.compactor.undo()
+        finally:
+            gauge = self.publish_gauge()
+        return UndoResult(self.session_id, undone, message, gauge)
 
     def reply(self, prompt: str, text: str) -> PromptResult:
         """The answer to a command: shown like a turn's, told to no model and kept in no history."""

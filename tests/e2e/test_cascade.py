@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.e2e.conftest import StartServer
 from tests.e2e.raw_client import RawClient
-from tests.simulator import RecordedRequest, Reply, Simulator, ToolCall, Usage
+from tests.simulator import RecordedRequest, Reply, Simulator, ToolCall, Usage, hang
 
 SUMMARY = """# Conversation summary
 ## Goal
@@ -144,6 +144,21 @@ def test_compact_undo_and_resume(start_server: StartServer, workspace: Path) -> 
         again.request("agent/prompt", {"prompt": "And now?"})
         assert "MARKER-1" in json.dumps(simulator.requests[-1].body)
         assert not simulator.refused
+
+
+def test_fault_39_a_cancelled_compaction_is_over_for_the_client_too(start_server: StartServer, workspace: Path) -> None:
+    fill(workspace, 2)
+    replies = [reading("f1.txt"), Reply("Read it."), reading("f2.txt"), Reply("Read it."), hang()]
+    with Simulator(replies=replies) as simulator:
+        client = start_server(simulator, settings={"compactionKeepRecentTokens": 300})
+        client.request("agent/prompt", {"prompt": "Read the first."})
+        client.request("agent/prompt", {"prompt": "Read the second."})
+        identifier = client.start_request("agent/compact", {})
+        simulator.wait_until_hanging()
+        client.notify("$/cancelRequest", {"id": identifier})
+        assert client.response(identifier)["error"]["code"] == -32800
+        assert [event["status"] for event in client.notifications("agent/compaction")] == ["started", "cancelled"]
+        assert client.notifications("agent/gauge")[-1]["state"] == "idle"
 
 
 def test_slash_compact_is_the_same(start_server: StartServer, workspace: Path) -> None:
