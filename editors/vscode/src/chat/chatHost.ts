@@ -6,6 +6,7 @@ import type { Conversation } from "../sessions/conversation";
 import type { Conversations } from "../sessions/conversations";
 import type { Turns } from "../sessions/turns";
 import type { Attachment, ChatEvent, ChatStatus, Completion, FromPage, ToPage } from "../shared/chatMessages";
+import type { Gauge } from "../shared/protocol";
 import type { ChatHost } from "./chatView";
 import { commandCompletions, fileCompletions } from "./completions";
 import type { DiffDocuments } from "./diffDocuments";
@@ -46,19 +47,7 @@ export class ConversationHost implements ChatHost {
     return {
       availability,
       folder: this.parts.folder.current?.uri.fsPath ?? null,
-      gauge:
-        gauge === undefined
-          ? null
-          : {
-              text: gauge.text,
-              level: gauge.level,
-              state: gauge.state,
-              model: gauge.model,
-              percent: gauge.percent,
-              accessibleText: gauge.accessibleText,
-              tiers: gauge.tiers,
-              window: gauge.window,
-            },
+      gauge: gauge === undefined ? null : shownOf(gauge),
     };
   }
 
@@ -116,4 +105,8 @@ export class ConversationHost implements ChatHost {
     const folder = this.parts.folder.current;
     return folder === undefined ? [] : fileCompletions(word, folder);
   }
+}
+
+function shownOf({ text, level, state, model, percent, accessibleText }: Gauge): NonNullable<ChatStatus["gauge"]> {
+  return { text, level, state, model, percent, accessibleText };
 }

@@ -6,7 +6,6 @@ const COMMANDS: Partial<Record<NonNullable<GaugeInput["absence"]>, string>> = {
   noFolder: "agentLs.openFolder",
   missing: "agentLs.installServer",
   failed: "agentLs.showLog",
-  stopped: "agentLs.restartServer",
 };
 
 /** The status bar item. A click shows what fills the window and changes nothing; with a question open it goes to it. */

@@ -1,7 +1,7 @@
 import type { Gauge } from "../shared/protocol";
 
 /** Why there is no gauge to show. */
-export type Absence = "starting" | "untrusted" | "noFolder" | "missing" | "failed" | "stopped";
+export type Absence = "starting" | "untrusted" | "noFolder" | "missing" | "failed";
 
 export interface GaugeInput {
   gauge: Gauge | undefined;
@@ -37,11 +37,6 @@ const ABSENCES: Record<Absence, { text: string; label: string; tooltip: string }
     tooltip: "The agent-ls server was not found.",
   },
   failed: { text: "$(error) Agent: failed", label: "The agent could not start", tooltip: "The agent could not start." },
-  stopped: {
-    text: "$(debug-disconnect) Agent: stopped",
-    label: "The agent has stopped",
-    tooltip: "The agent has stopped.",
-  },
 };
 
 const LINKS: Record<Absence | "gauge", readonly [string, string][]> = {
@@ -59,10 +54,6 @@ const LINKS: Record<Absence | "gauge", readonly [string, string][]> = {
     ["Log", "agentLs.showLog"],
   ],
   failed: [
-    ["Restart", "agentLs.restartServer"],
-    ["Log", "agentLs.showLog"],
-  ],
-  stopped: [
     ["Restart", "agentLs.restartServer"],
     ["Log", "agentLs.showLog"],
   ],

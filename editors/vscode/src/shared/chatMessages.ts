@@ -35,7 +35,7 @@ export interface ChatStatus {
   availability: Availability;
   /** The path of the workspace folder: paths inside it are shown without it. */
   folder: string | null;
-  gauge: Pick<Gauge, "text" | "level" | "state" | "model" | "percent" | "accessibleText" | "tiers" | "window"> | null;
+  gauge: Pick<Gauge, "text" | "level" | "state" | "model" | "percent" | "accessibleText"> | null;
 }
 
 export interface Completion {

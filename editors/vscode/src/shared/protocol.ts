@@ -13,7 +13,6 @@ export const Method = {
   newSession: "agent/newSession",
   resumeSession: "agent/resumeSession",
   deleteSession: "agent/deleteSession",
-  status: "agent/status",
   update: "agent/update",
   gauge: "agent/gauge",
   compaction: "agent/compaction",

@@ -22,8 +22,6 @@ const STATUS: ChatStatus = {
     model: "m",
     percent: 0,
     accessibleText: "Context 0 percent full",
-    tiers: [],
-    window: 1000,
   },
 };
 
