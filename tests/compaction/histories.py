@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from itertools import product
 from typing import Any
 
 import pydantic_ai.messages
@@ -25,41 +26,46 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.usage import RequestUsage
 
-texts = st.text(max_size=60) | st.integers(1, 40).map(lambda count: "lorem ipsum dolor sit amet, x_1 = 42\n" * count)
+# Drawn from few values, as hypothesis takes long to make texts: what matters here is how parts stand together.
+texts = st.sampled_from(
+    [
+        "",
+        "ok",
+        "lorem ipsum dolor, x_1 = 42\n",
+        "dòng chữ 行 \u2028 \r\n",
+        *("def f(x):\n" * n for n in (4, 15, 50)),
+    ]
+)
 picture = BinaryContent(b"\x89PNG\r\n\x1a\n" + bytes(500), media_type="image/png")
-prompts = texts | st.lists(texts | st.just(picture), min_size=1, max_size=3)
+prompts = texts | st.sampled_from([["look", picture], ["one", "two", picture], ["alone"]])
 outputs = texts | st.sampled_from([{"rows": [1, 2]}, ["[shot.png]", picture], "x" * 20_000, None])
 outcomes = st.sampled_from(["success", "success", "failed", "denied", "interrupted", "retried"])
-# Local models use the same few ids again and again.
-ids = st.sampled_from(["call_0", "call_1", "call_2", "call_3"])
+# Calls, and the order their results came in. Local models use the same few ids again and again.
+calls = st.sampled_from(["a", "a b|b a", "a b|a b", "c", "a b c|c a b", "d c b a|a b c d"])
+
+
+_FLAGS = st.sampled_from(list(product((False, True), repeat=5)))
 
 
 @st.composite
 def rounds(draw: st.DrawFn) -> list[ModelMessage]:
     """A response with calls and the request that answers each of them once."""
-    chosen = draw(st.lists(ids, min_size=1, max_size=4, unique=True))
+    made, _, answered = draw(calls).partition("|")
+    has_thinking, has_text, has_native, has_retry, has_prompt = draw(_FLAGS)
     parts: list[Any] = []
-    if draw(st.booleans()):
+    if has_thinking:
         parts.append(ThinkingPart(draw(texts), signature="sig"))
-    if draw(st.booleans()):
+    if has_text:
         parts.append(TextPart(draw(texts)))
-    parts += [
-        ToolCallPart(draw(st.sampled_from(["read_file", "run_command"])), {"path": "a.py"}, each) for each in chosen
-    ]
-    if draw(st.booleans()):
+    parts += [ToolCallPart("read_file", {"path": "a.py"}, each) for each in made.split()]
+    if has_native:
         parts += [NativeToolCallPart("search", {}, "native"), NativeToolReturnPart("search", draw(texts), "native")]
     results: list[Any] = [
-        ToolReturnPart(
-            "read_file",
-            draw(outputs),
-            each,
-            outcome=draw(outcomes),
-        )
-        for each in draw(st.permutations(chosen))
+        ToolReturnPart("read_file", draw(outputs), each, outcome=draw(outcomes)) for each in (answered or made).split()
     ]
-    if draw(st.booleans()):
+    if has_retry:
         results.append(RetryFeedbackPart(content=draw(texts), retry=RetryInfo(cause="no_output")))
-    if draw(st.integers(0, 5)) == 0:
+    if has_prompt:
         # The user steers, or a tool sends a picture along: both are a user's part beside the results.
         results.append(UserPromptPart(draw(prompts)))
     return [_response(draw, parts), ModelRequest(parts=results)]
@@ -69,7 +75,7 @@ def rounds(draw: st.DrawFn) -> list[ModelMessage]:
 def turns(draw: st.DrawFn) -> list[ModelMessage]:
     """A prompt, some rounds, an answer."""
     messages: list[ModelMessage] = [ModelRequest(parts=[UserPromptPart(draw(prompts))])]
-    for each in draw(st.lists(rounds(), max_size=4)):
+    for each in draw(st.lists(rounds(), max_size=3)):
         messages += each
     return [*messages, _response(draw, [TextPart(draw(texts))])]
 
@@ -77,7 +83,7 @@ def turns(draw: st.DrawFn) -> list[ModelMessage]:
 @st.composite
 def histories(draw: st.DrawFn, *, unfinished: bool | None = None) -> list[ModelMessage]:
     """Some turns; the last may be in the middle of its rounds, its newest results not seen by the model yet."""
-    messages = [message for turn in draw(st.lists(turns(), max_size=5)) for message in turn]
+    messages = [message for turn in draw(st.lists(turns(), max_size=4)) for message in turn]
     if draw(st.booleans()) if unfinished is None else unfinished:
         messages.append(ModelRequest(parts=[UserPromptPart(draw(prompts))]))
         for each in draw(st.lists(rounds(), max_size=3)):
@@ -89,8 +95,8 @@ def histories(draw: st.DrawFn, *, unfinished: bool | None = None) -> list[ModelM
 
 
 def _response(draw: st.DrawFn, parts: Sequence[Any]) -> ModelResponse:
-    usage = RequestUsage(input_tokens=draw(st.integers(0, 5_000)), output_tokens=draw(st.integers(0, 500)))
-    return ModelResponse(parts=list(parts), usage=usage)
+    counted, output = draw(st.sampled_from([(0, 0), (40, 5), (700, 0), (1_500, 90), (5_000, 500)]))
+    return ModelResponse(parts=list(parts), usage=RequestUsage(input_tokens=counted, output_tokens=output))
 
 
 def legacy_retry(content: str) -> Any:
