@@ -10,9 +10,9 @@ import asyncio
 import logging
 import secrets
 from collections.abc import Awaitable, Callable
-from typing import Final, Literal
+from typing import Final
 
-from attrs import define, evolve, field, frozen
+from attrs import Factory, define, evolve, field, frozen
 
 from agent_ls.compaction.boundary import split_tail
 from agent_ls.compaction.cascade import (
@@ -28,11 +28,13 @@ from agent_ls.compaction.full import Request, SummarizerFailed, language_sample,
 from agent_ls.compaction.micro import microcompact
 from agent_ls.compaction.occupancy import LARGE_FIXED_SHARE, Budgets, Levels, Measure
 from agent_ls.compaction.older import Older
+from agent_ls.compaction.outcome import Compacted, CompactReport, Failed, FullOutcome, NothingToCompact
 from agent_ls.compaction.summary import Summary, record_in
 from agent_ls.errors import AgentError, ContextTooLarge, LogUnwritable
 from agent_ls.history import Checkpoint, History
 from agent_ls.models import ContextOverflow, ResolvedModel
-from agent_ls.protocol import CompactionEvent, CompactionId, CompactOutcome, Tier, Trigger
+from agent_ls.notices import Notices
+from agent_ls.protocol import CompactionEvent, CompactionId, Tier, Trigger
 from agent_ls.settings import Settings
 from agent_ls.summarizer import Summarizer
 from agent_ls.tokens import Tokens
@@ -42,43 +44,6 @@ logger = logging.getLogger(__name__)
 _PAUSED: Final = "Automatic compaction is paused after failures; /compact tries again."
 _GUESSED_SHARE: Final = 0.95
 """Of what was sent: the window taught by a refusal that names no number."""
-
-
-@frozen
-class CompactReport:
-    """What a compaction by hand came to (PROTOCOL "agent/compact")."""
-
-    outcome: CompactOutcome
-    message: str
-    before: Tokens
-    after: Tokens | None = None
-    reason: str | None = None
-    summary: str | None = None
-
-
-@frozen
-class _Compacted:
-    before: Tokens
-    after: Tokens
-    summary: Summary
-    prompt_moved: bool
-    tail_start: int
-    cost: float | None
-
-
-@frozen
-class _NothingToCompact:
-    pass
-
-
-@frozen
-class _Failed:
-    reason: str
-    saved_too_little: bool = False
-
-
-_FullOutcome = _Compacted | _NothingToCompact | _Failed
-_NoticeId = Literal["fixed", "guard"]
 
 
 @frozen
@@ -106,7 +71,7 @@ class Compactor:
     warn: Callable[[str, str | None], None]
     _taught: _Taught | None = field(init=False, default=None)
     _breaker: Breaker = field(init=False, factory=Breaker)
-    _said: set[_NoticeId] = field(init=False, factory=set)
+    _notices: Notices = field(init=False, default=Factory(lambda self: Notices(self.warn), takes_self=True))
 
     # --- when -------------------------------------------------------------------------------------------------------
 
@@ -133,7 +98,7 @@ class Compactor:
         if not (settings.compaction_enabled and settings.compaction_mid_turn):
             return turn_start
         if self.projected.count < self.levels().full:
-            self._take_back("guard")
+            self._notices.take_back("guard")
             return turn_start
         self._micro("guard", quiet=True)
         if self.projected.count >= self.levels().full:
@@ -162,26 +127,17 @@ class Compactor:
 
     async def by_hand(self, focus: str | None) -> CompactReport:
         """A full compaction whatever the thresholds say (§7). Cancelling raises, and nothing has changed."""
-        before = self.used
-        match await self._full("manual", None, focus):
-            case _Compacted() as done:
-                message = f"Compacted: {_words(done.before)} → {_words(done.after)} tokens."
-                return CompactReport("compacted", message, done.before, done.after, summary=done.summary.render())
-            case _NothingToCompact():
-                return CompactReport("nothingToCompact", "There is nothing to compact yet.", before)
-            case _Failed(reason=reason):
-                message = f"Nothing was changed: {reason} The whole conversation is in {self.history.path}."
-                return CompactReport("summarizerFailed", message, before, reason=reason)
+        used = self.used
+        return CompactReport.of(await self._full("manual", None, focus), used, str(self.history.path))
 
     def undo(self) -> tuple[bool, str]:
         """Back to the history before the last checkpoint, if it fits (§13): whether, and a sentence."""
         restored = self.history.preview_undo()
         if restored is None:
             return False, "There is no compaction to undo."
-        blanked = microcompact(
-            restored, split_tail(restored, self.budgets().tail, self.measure.estimator), self.measure.estimator
-        )
-        size = self.measure.fixed.count + self.measure.estimator.messages(blanked.messages)
+        estimator = self.measure.estimator
+        blanked = microcompact(restored, split_tail(restored, self.budgets().tail, estimator), estimator)
+        size = self.measure.fixed.count + estimator.messages(blanked.messages)
         if size > self.levels().window:
             return False, f"The conversation before it, about {size:,} tokens, does not fit the window any more."
         before = self.used
@@ -189,7 +145,7 @@ class Compactor:
         self.measure.replaced()
         if self.projected.count >= self.levels().micro:
             self._micro("manual", quiet=False)
-        return True, f"The last compaction is undone: {_words(before)} → {_words(self.used)} tokens."
+        return True, f"The last compaction is undone: {before.in_words} → {self.used.in_words} tokens."
 
     # --- what the session measures ----------------------------------------------------------------------------------
 
@@ -244,9 +200,9 @@ class Compactor:
             return "microcompaction fired and did not land: too little to free"
         if tier == "full":
             match await self._full("turnEnd", None):
-                case _Failed(reason=reason):
+                case Failed(reason=reason):
                     return f"full compaction fired and did not land: {reason}"
-                case _NothingToCompact():
+                case NothingToCompact():
                     return "full compaction fired and did not land: there is too little before the recent tail"
         return None
 
@@ -277,34 +233,34 @@ class Compactor:
         Returns the new index of the turn's prompt.
         """
         outcome = await self._full(trigger, turn_start)
-        if isinstance(outcome, _NothingToCompact):
-            self._say_once("guard", "The window is nearly full, and little but the newest messages is left in it.")
-        if isinstance(outcome, _Failed):
-            self._say_once("guard", f"The window is nearly full and could not be compacted: {outcome.reason}")
+        if isinstance(outcome, NothingToCompact):
+            self._notices.once("guard", "The window is nearly full, and little but the newest messages is left in it.")
+        if isinstance(outcome, Failed):
+            self._notices.once("guard", f"The window is nearly full and could not be compacted: {outcome.reason}")
             if self.projected.count > self.levels().window or trigger == "overflow" or self.is_paused:
                 outcome = await self._full(trigger, turn_start, without_model=True)
-        if isinstance(outcome, _Compacted):
+        if isinstance(outcome, Compacted):
             return 0 if outcome.prompt_moved else turn_start - outcome.tail_start + 1
         return turn_start
 
     async def _full(
         self, trigger: Trigger, turn_start: int | None, focus: str | None = None, *, without_model: bool = False
-    ) -> _FullOutcome:
+    ) -> FullOutcome:
         automatic = trigger != "manual"
         if automatic and not without_model and self.is_paused:
-            return _Failed(_PAUSED)
+            return Failed(_PAUSED)
         messages = self.history.messages
         boundary = full_boundary(messages, self.budgets().tail, self.measure.estimator)
         if not has_something_to_summarize(messages, boundary, turn_start):
-            return _NothingToCompact()
+            return NothingToCompact()
         try:
             originals = [self.history.original(index) for index in range(boundary.index)]
         except LogUnwritable as error:
-            return _Failed(error.message)
+            return Failed(error.message)
         older = Older(originals, turn_start if turn_start is not None and turn_start < boundary.index else None)
         # What an empty summary cannot shrink, no summary can: no turn waits for one.
         if turn_start is not None and not shrinks(self._size(), self._size_with(older, Summary({}))):
-            return _NothingToCompact()
+            return NothingToCompact()
         event = self._event("full", trigger, self.used)
         self.on_event(event)
         try:
@@ -312,7 +268,7 @@ class Compactor:
         except asyncio.CancelledError:
             self.on_event(evolve(event, status="cancelled"))
             raise
-        if isinstance(outcome, _Failed):
+        if isinstance(outcome, Failed):
             if automatic and not without_model:
                 self._count_failure(outcome)
             self.on_event(evolve(event, status="failed", reason=outcome.reason))
@@ -321,8 +277,8 @@ class Compactor:
             self._breaker.shrunk(self._size())
         else:
             self._breaker.reset()
-            self.warn("compaction", None)
-        self._take_back("guard")
+            self._notices.take_back("compaction")
+        self._notices.take_back("guard")
         self.on_event(
             evolve(
                 event,
@@ -338,7 +294,7 @@ class Compactor:
 
     async def _compact(
         self, event: CompactionEvent, older: Older, focus: str | None, *, without_model: bool
-    ) -> _Compacted | _Failed:
+    ) -> Compacted | Failed:
         budgets, estimator = self.budgets(), self.measure.estimator
         cost: float | None = None
         if without_model:
@@ -358,9 +314,9 @@ class Compactor:
                 )
                 summary = await summarize_session(request, ask, estimator)
             except SummarizerFailed as failure:
-                return _Failed(_sentence(str(failure)))
+                return Failed(failure.sentence)
             except AgentError as error:
-                return _Failed(error.message)
+                return Failed(error.message)
             cost = ask.cost
         element = older.summary_message(summary, budgets, estimator)
         before, size_before = self.used, self._size()
@@ -368,7 +324,7 @@ class Compactor:
         size_after = estimator.messages([element, *self.history.messages[tail_start:]])
         if not shrinks(size_before, size_after):
             reason = f"It would have saved too little: {size_before:,} → {size_after:,} tokens."
-            return _Failed(reason, saved_too_little=True)
+            return Failed(reason, saved_too_little=True)
         after = Tokens.estimated(self.measure.fixed.count + size_after)
         try:
             self.history.compact(
@@ -383,42 +339,31 @@ class Compactor:
                 )
             )
         except LogUnwritable as error:
-            return _Failed(error.message)
+            return Failed(error.message)
         self.measure.replaced()
-        return _Compacted(before, after, record_in(element) or summary, bool(older.prompt), tail_start, cost)
+        return Compacted(before, after, record_in(element) or summary, bool(older.prompt), tail_start, cost)
 
     # --- notices ----------------------------------------------------------------------------------------------------
 
-    def _count_failure(self, failure: _Failed) -> None:
+    def _count_failure(self, failure: Failed) -> None:
         if failure.saved_too_little:
             self._breaker.rejected(self._size())
         else:
             self._breaker.failed(self._size())
         if self.is_paused:
-            self.warn("compaction", _PAUSED)
+            self._notices.once("compaction", _PAUSED)
 
     def _note_fixed_part(self) -> None:
         fixed, window = self.measure.fixed.count, self.levels().window
         if fixed > window * LARGE_FIXED_SHARE:
             share = fixed * 100 // window
-            self._say_once(
+            self._notices.once(
                 "fixed",
                 f"Instructions and tool definitions take {share} % of the window ({fixed:,} of {window:,} tokens): "
                 "shorten AGENTS.md and MEMORY.md, or choose a model with a larger window.",
             )
         else:
-            self._take_back("fixed")
-
-    def _say_once(self, notice: _NoticeId, message: str) -> None:
-        if notice not in self._said:
-            self._said.add(notice)
-            self.warn(notice, message)
-            logger.warning("%s", message)
-
-    def _take_back(self, notice: _NoticeId) -> None:
-        if notice in self._said:
-            self._said.remove(notice)
-            self.warn(notice, None)
+            self._notices.take_back("fixed")
 
     def _too_large(self, projected: Tokens, window: int) -> ContextTooLarge:
         return ContextTooLarge(
@@ -432,7 +377,9 @@ class Compactor:
         taught = overflow.limit or (overflow.rejected - 1 if overflow.rejected else int(sent * _GUESSED_SHARE))
         if 0 < taught < self.levels().window:
             self._taught = _Taught(self.window(), taught)
-            self.warn("window", f"The provider takes only {taught:,} tokens: that is this session's window now.")
+            self._notices.anew(
+                "window", f"The provider takes only {taught:,} tokens: that is this session's window now."
+            )
 
     # --- in short ---------------------------------------------------------------------------------------------------
 
@@ -448,11 +395,3 @@ class Compactor:
     def _event(self, tier: Tier, trigger: Trigger, before: Tokens) -> CompactionEvent:
         compaction_id = CompactionId(secrets.token_hex(8))
         return CompactionEvent(self.history.session_id, compaction_id, tier, trigger, "started", before)
-
-
-def _words(tokens: Tokens) -> str:
-    return f"{'' if tokens.is_measured else '~'}{tokens.count:,}"
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:].rstrip('.')}."

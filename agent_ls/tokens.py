@@ -38,6 +38,11 @@ class Tokens:
         """Whether a provider reported this count."""
         return self.basis == "measured"
 
+    @property
+    def in_words(self) -> str:
+        """As a person reads it: an estimate is marked with a tilde."""
+        return f"{'' if self.is_measured or not self.count else '~'}{self.count:,}"
+
     def __add__(self, other: Tokens) -> Tokens:
         both: Basis = "measured" if self.is_measured and other.is_measured else "estimated"
         return Tokens(self.count + other.count, both)

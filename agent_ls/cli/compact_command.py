@@ -15,7 +15,7 @@ from agent_ls.settings import DEFAULT_CONTEXT_WINDOW_TOKENS, LiveSettings, Setti
 from agent_ls.tokens import Tokens
 
 if TYPE_CHECKING:
-    from agent_ls.compactor import CompactReport
+    from agent_ls.compaction.outcome import CompactReport
     from agent_ls.history import History
 
 
@@ -80,6 +80,7 @@ async def _compact(history: History, settings: Settings, focus: str | None) -> C
         on_event=lambda _event: None,
         warn=lambda _identifier, _message: None,
     )
+    compactor.measure.resumed(history.messages, history.first_after_checkpoint)
     try:
         return await compactor.by_hand(focus)
     finally:

@@ -45,6 +45,12 @@ Under Next Steps write only what the user asked for and is still open. Be brief.
 class SummarizerFailed(Exception):
     """No summary could be had; the message says why, for a person."""
 
+    @property
+    def sentence(self) -> str:
+        """The reason as a whole sentence."""
+        text = str(self)
+        return f"{text[:1].upper()}{text[1:].rstrip('.')}."
+
 
 class Ask(Protocol):
     """One request to the summarising model, with its own retries."""

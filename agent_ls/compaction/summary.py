@@ -68,15 +68,16 @@ class Summary:
 
         Every section keeps its ends, so what is done, open and next all stay for as long as there is room.
         """
-        sections = {heading: text.splitlines() for heading, text in self.sections.items()}
-        summary = self
-        while not fits(summary.render()) and any(len(lines) > 1 for lines in sections.values()):
-            longest = max(sections, key=lambda heading: (len(sections[heading]) > 1, sum(map(len, sections[heading]))))
-            lines = sections[longest]
-            cut = max(len(lines) // 8, 1)
-            middle = len(lines) // 2
-            sections[longest] = [*lines[: middle - cut // 2], *lines[middle - cut // 2 + cut :]]
-            summary = Summary({heading: _text(lines) for heading, lines in sections.items()})
+        sections = dict(self.sections)
+        while not fits(Summary(sections).render()):
+            longest = max(sections, key=lambda heading: ("\n" in sections[heading], len(sections[heading])), default="")
+            lines = sections.get(longest, "").splitlines()
+            if len(lines) < 2:
+                break
+            cut = max(len(lines) // 4, 1)
+            middle = (len(lines) - cut + 1) // 2
+            sections[longest] = _text([*lines[:middle], *lines[middle + cut :]])
+        summary = Summary(sections)
         for most in _SHORTEST_SECTIONS:
             if fits(summary.render()):
                 break
@@ -143,6 +144,8 @@ def _text(lines: Sequence[str]) -> str:
 
 def _open_fence(text: str) -> str:
     """The mark of a code fence that `text` leaves open: the headings after it would read as code."""
+    if "```" not in text and "~~~" not in text:
+        return ""
     last = next((token for token in reversed(MarkdownIt().parse(text)) if token.type == "fence"), None)
     if last is None or last.map is None or last.map[1] < text.count("\n") + 1:
         return ""
