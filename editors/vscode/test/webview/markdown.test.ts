@@ -25,6 +25,7 @@ test("nothing a model writes becomes a program, a picture or a command", () => {
     assert.equal(place.querySelector("script, img, iframe, object, style, form"), null, text);
     for (const found of place.querySelectorAll("*")) {
       for (const { name } of found.attributes) assert.doesNotMatch(name, /^on|^style$/, text);
+      assert.doesNotMatch(found.getAttribute("data-file") ?? "", /^(\/\/|[a-z]+:\D)/i, text);
       const href = found.getAttribute("href");
       if (href !== null) assert.match(href, /^(#$|https?:|mailto:)/, text);
     }
