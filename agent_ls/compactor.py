@@ -111,12 +111,14 @@ class Compactor:
 
     async def after_overflow(self, turn_start: int, overflow: ContextOverflow) -> int | None:
         """The provider refused the request as too long (§10): the prompt's new index, None if nothing got smaller."""
-        before, sent = self._size(), self.projected.count
+        sent = self.projected.count
+        if overflow.rejected is not None:
+            estimator = self.measure.estimator
+            estimator.observe(self.history.messages, overflow.rejected - self.measure.fixed.count)
         self._learn_window(overflow, sent)
-        # What the provider counted, for each token that was thought to be sent.
-        scale = max((overflow.rejected or 0) / max(sent, 1), 1.0)
+        before = self._size()
         freed = self._micro("overflow", quiet=False)
-        if not freed or self.projected.count * scale >= self.levels().full:
+        if not freed or self.projected.count >= self.levels().full:
             turn_start = await self._full_or_without_model("overflow", turn_start)
         return turn_start if self._size() < before else None
 
