@@ -13,13 +13,13 @@ from agent_ls.compaction.estimate import Estimator
 
 _WORDS_TITLE: Final = (
     "# What the user said, verbatim and in order\n"
-    "Where two of these contradict each other, the later one is current. `recall` finds what is not shown."
+    "Each message has its number and its time (UTC). Where two of them contradict each other, the later one is current."
 )
 _FIRST_SHARE: Final = 3
 """The first message, usually the task, gets one part in three of the words' budget if it is huge."""
-_NAMED_SHARE: Final = 4
 _COMMANDS_SHARE: Final = 3
 _OPENING_CHARACTERS: Final = 80
+_MINUTES: Final = len("2026-12-01T10:00")
 _LEAST_TOKENS: Final = 40
 
 
@@ -32,35 +32,38 @@ def lists_text(carried: Carried, budget: int, spare: int, estimator: Estimator) 
 
 
 def words_text(words: Sequence[UserWords], budget: int, estimator: Estimator) -> str:
-    """The user's messages: the first always, then the newest that fit; of the others their rules, and their names."""
+    """The user's messages in `budget` tokens, in order.
+
+    The first always. Then the newest that fit, for half of the room; then, of all others, those with a rule in them;
+    then the newest of what is left. Of a message that does not fit, its rules, or its name.
+    """
     if not words:
         return ""
     page = _Page(words, changed_rules([each.text for each in words]), estimator)
-    first = page.clipped(0, max(budget // _FIRST_SHARE, _LEAST_TOKENS))
-    lines = {0: first}
-    room = budget - estimator.text(_WORDS_TITLE) - estimator.text(first)
-    whole = {index: page.whole(index) for index in range(1, len(words))}
-    # Once not all fit, a part of the room is for the names of those that do not.
-    if sum(map(estimator.text, whole.values())) > room:
-        room -= budget // _NAMED_SHARE
-    for index in range(len(words) - 1, 0, -1):
-        if (cost := estimator.text(whole[index])) <= room:
-            lines[index] = whole[index]
+    shown = {0: page.clipped(0, max(budget // _FIRST_SHARE, _LEAST_TOKENS))}
+    room = budget - estimator.text(_WORDS_TITLE) - estimator.text(shown[0])
+
+    def show(index: int, line: str, keep_free: int = 0) -> None:
+        nonlocal room
+        if index not in shown and (cost := estimator.text(line) + 1) <= room - keep_free:
+            shown[index] = line
             room -= cost
-    left_out = [index for index in whole if index not in lines]
-    if left_out:
-        room += budget // _NAMED_SHARE
-    for index in reversed(left_out):
-        for line in (page.with_rules(index), page.name(index)):
-            if (cost := estimator.text(line)) <= room:
-                lines[index] = line
-                room -= cost
-                break
-    unnamed = len(words) - len(lines)
-    shown = [lines[index] for index in sorted(lines)]
-    if unnamed:
-        shown.insert(1, f"[{unnamed} more of the user's messages are not shown: `recall` finds them.]")
-    return "\n".join([_WORDS_TITLE, *shown])
+
+    newest_first = range(len(words) - 1, 0, -1)
+    half = room // 2
+    for index in newest_first:
+        show(index, page.whole(index), half)
+    with_rules = [index for index in newest_first if index not in shown and rule_like(words[index].text)]
+    for index in with_rules:
+        show(index, page.whole(index))
+        show(index, page.with_rules(index))
+    for index in newest_first:
+        show(index, page.whole(index))
+        show(index, page.name(index))
+    lines = [shown[index] for index in sorted(shown)]
+    if unnamed := len(words) - len(shown):
+        lines.insert(1, f"[{unnamed} more of the user's messages are not shown: `recall` finds them.]")
+    return "\n".join([_WORDS_TITLE, *lines])
 
 
 def files_text(carried: Carried, budget: int, estimator: Estimator) -> str:
@@ -131,11 +134,11 @@ class _Page:
         return f"{self._label(index)[:-1]}, not shown whole; it begins “{opening}”]"
 
     def _label(self, index: int) -> str:
-        label = f"message {index + 1}, {self.words[index].at}"
+        label = f"{index + 1}, {self.words[index].at[:_MINUTES].replace('T', ' ')}"
         if (later := self.changed.get(index)) is not None:
-            label += f", in part changed by message {later + 1}"
+            label += f", in part changed by {later + 1}"
         if earlier := [each + 1 for each, by in self.changed.items() if by == index]:
-            label += f", current: changes message {', '.join(map(str, earlier))}"
+            label += f", current: changes {', '.join(map(str, earlier))}"
         return f"[{label}]"
 
     def _fitting(self, rules: Sequence[str], budget: int) -> list[str]:

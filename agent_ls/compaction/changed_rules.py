@@ -12,14 +12,19 @@ from typing import Final
 
 from attrs import frozen
 
-_STATEMENT_ENDS: Final = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])|\n+")
+_LINE_ENDS: Final = re.compile(r"[\n\r]+")
+_SENTENCE_ENDS: Final = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])")
 _LONGEST_STATEMENT: Final = 400
+_LONGEST_SCOPE: Final = 80
 _MOST_COMPARED: Final = 400
 _RULE: Final = re.compile(
     r"\b(?:always|never|must|mustn't|should|shouldn't|do not|don't|only|use|prefer|instead|from now on|no longer|rule"
     r"|constraint|require\w*|avoid|keep|make sure|ensure|remember|limit|cap|budget|deadline|before you"
     r"|when you|end every|important"
     r"|sempre|nunca|siempre|immer|niemals|nicht mehr|muss|toujours|jamais|luôn|đừng|không được)\b"
+    r"|\b(?:every|each) (?:reply|answer|response|number|time|file|change|commit|test|function|line)s?\b"
+    r"|\bfor the rest of\b|\bin (?:all )?your (?:replies|answers|code|responses)\b"
+    r"|^(?:please )?(?:write|reply|answer|respond|end|begin|start|format|cite|pick|name|ask|report|skip|ignore)\b"
     r"|必须|不要|总是|请勿|禁止|必ず|しないで|всегда|никогда|нельзя|항상|하지 마",
     re.IGNORECASE,
 )
@@ -86,15 +91,23 @@ class _Rule:
     says_change: bool
 
 
-def statements(text: str) -> list[str]:
-    """A text's sentences and lines, without empty ones and very long ones."""
-    found = (each.strip() for each in _STATEMENT_ENDS.split(text))
-    return [each for each in found if each and len(each) <= _LONGEST_STATEMENT]
-
-
 def rule_like(text: str) -> list[str]:
-    """The statements of a text that read like a standing rule."""
-    return [each for each in statements(text) if _RULE.search(each)]
+    """The lines of a text that read like a standing rule; of a long line only the sentences, each with the one before.
+
+    The sentence before often says how long a rule holds, or what it is about.
+    """
+    rules: list[str] = []
+    for line in filter(None, map(str.strip, _LINE_ENDS.split(text))):
+        if len(line) <= _LONGEST_STATEMENT:
+            rules += [line] if _RULE.search(line) else []
+            continue
+        before = ""
+        for sentence in _SENTENCE_ENDS.split(line):
+            if len(sentence) <= _LONGEST_STATEMENT and _RULE.search(sentence):
+                scope = f"{before} " if before and len(before) <= _LONGEST_SCOPE else ""
+                rules.append(f"{scope}{sentence}")
+            before = sentence
+    return rules
 
 
 def changed_rules(messages: Sequence[str]) -> Mapping[int, int]:
