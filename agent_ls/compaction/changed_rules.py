@@ -33,6 +33,7 @@ _CHANGE: Final = re.compile(
     r"|raised|lowered|moved|updated?|correction|agora|ahora|jetzt|ab sofort|désormais|maintenant)\b|改为|改成|теперь",
     re.IGNORECASE,
 )
+_CHANGEABLE: Final = re.compile(f"{_RULE.pattern}|{_CHANGE.pattern}", re.IGNORECASE)
 _WORD: Final = re.compile(r"[^\W\d_]{3,}")
 _SAYS_LITTLE: Final = frozenset(
     [
@@ -88,6 +89,7 @@ class _Rule:
     message: int
     text: str
     words: frozenset[str]
+    is_rule: bool
     says_change: bool
 
 
@@ -96,35 +98,42 @@ def rule_like(text: str) -> list[str]:
 
     The sentence before often says how long a rule holds, or what it is about.
     """
-    rules: list[str] = []
+    return _statements(text, _RULE)
+
+
+def _statements(text: str, like: re.Pattern[str]) -> list[str]:
+    found: list[str] = []
     for line in filter(None, map(str.strip, _LINE_ENDS.split(text))):
         if len(line) <= _LONGEST_STATEMENT:
-            rules += [line] if _RULE.search(line) else []
+            found += [line] if like.search(line) else []
             continue
-        before = ""
+        before, before_is_like = "", False
         for sentence in _SENTENCE_ENDS.split(line):
-            if len(sentence) <= _LONGEST_STATEMENT and _RULE.search(sentence):
-                scope = f"{before} " if before and len(before) <= _LONGEST_SCOPE else ""
-                rules.append(f"{scope}{sentence}")
-            before = sentence
-    return rules
+            is_like = len(sentence) <= _LONGEST_STATEMENT and like.search(sentence) is not None
+            if is_like and before_is_like:
+                found[-1] += f" {sentence}"
+            elif is_like:
+                found.append(f"{before} {sentence}".lstrip() if len(before) <= _LONGEST_SCOPE else sentence)
+            before, before_is_like = sentence, is_like
+    return found
 
 
 def changed_rules(messages: Sequence[str]) -> Mapping[int, int]:
     """Index of a message with a rule -> index of the newest later message that changes it."""
-    rules = [_rule(index, text) for index, message in enumerate(messages) for text in rule_like(message)]
+    rules = [_rule(index, text) for index, message in enumerate(messages) for text in _statements(message, _CHANGEABLE)]
     rules = rules[-_MOST_COMPARED:]
     changed: dict[int, int] = {}
     for at, later in enumerate(rules):
         for earlier in rules[:at]:
-            if earlier.message < later.message and _changes(earlier, later):
+            if earlier.is_rule and earlier.message < later.message and _changes(earlier, later):
                 changed[earlier.message] = later.message
     return changed
 
 
 def _rule(index: int, text: str) -> _Rule:
     words = frozenset(_WORD.findall(text.casefold())) - _SAYS_LITTLE
-    return _Rule(index, " ".join(text.casefold().split()), words, bool(_CHANGE.search(text)))
+    plain = " ".join(text.casefold().split())
+    return _Rule(index, plain, words, is_rule=bool(_RULE.search(text)), says_change=bool(_CHANGE.search(text)))
 
 
 def _changes(earlier: _Rule, later: _Rule) -> bool:

@@ -1,6 +1,15 @@
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ToolCallPart, ToolReturnPart, UserPromptPart
+from pydantic_ai.messages import (
+    BinaryContent,
+    ImageUrl,
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    ToolCallPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
 
 from agent_ls.compaction.carried import MOST_COMMANDS, Carried, carried_from_json
 from agent_ls.compaction.carried_text import lists_text, words_text
@@ -55,6 +64,7 @@ def test_where_rules_change_the_later_one_is_current() -> None:
     rendered = words_text(collect(said("Use tabs.", "Use spaces instead.")).words, 1_000, Estimator())
     assert rendered.index("Use tabs.") < rendered.index("Use spaces instead.")
     assert "the later one is current" in rendered
+    assert rendered.count("[1, 20") == rendered.count("[2, 20") == 1
 
 
 def test_files_and_commands_are_listed() -> None:
@@ -93,3 +103,68 @@ def test_it_comes_back_from_json(messages: list[ModelMessage]) -> None:
 )
 def test_damaged_metadata_carries_nothing_and_does_not_raise(stored: object) -> None:
     carried_from_json(stored)
+
+
+def test_looking_through_an_editor_tool_changes_nothing_and_is_no_command() -> None:
+    carried = collect(
+        [
+            *call("str_replace_editor", {"command": "view", "path": "/repo/a.py"}, "1 x"),
+            *call("str_replace_editor", {"command": "str_replace", "path": "/repo/b.py"}, "ok"),
+        ]
+    )
+    assert carried.read == ("/repo/a.py",)
+    assert carried.changed == ("/repo/b.py",)
+    assert carried.commands == ()
+
+
+def test_an_edit_that_was_refused_changed_nothing() -> None:
+    refused = [
+        ModelResponse(parts=[ToolCallPart("edit_file", {"path": "a.py"}, "c")]),
+        ModelRequest(parts=[ToolReturnPart("edit_file", "The user refused.", "c", outcome="denied")]),
+    ]
+    assert collect(refused).changed == ()
+    assert collect(refused).read == ("a.py",)
+
+
+def test_paths_in_patches_and_lists_and_commands_as_words() -> None:
+    patch = "*** Begin Patch\n*** Update File: src/a.py\n*** Add File: src/b.py\n*** End Patch"
+    carried = collect(
+        [
+            *call("apply_patch", {"input": patch}, "ok"),
+            *call("apply_patch", {"patch": "--- a/src/c.py\n+++ b/src/c.py\n"}, "ok"),
+            *call("read_many", {"paths": ["src/d.py", "src/e.py"]}, "ok"),
+            *call("shell", {"command": ["bash", "-lc", "ls 'my dir'"]}, "Exit code 2\nls: cannot access"),
+        ]
+    )
+    assert carried.changed == ("src/a.py", "src/b.py", "src/c.py")
+    assert carried.read == ("src/d.py", "src/e.py")
+    assert carried.commands[0].exit_code == 2
+    assert carried.commands[0].command.startswith("bash -lc")
+
+
+def test_reused_ids_give_each_command_its_own_exit_code() -> None:
+    carried = collect(
+        [
+            *call("run_command", {"command": "first"}, "[exit code: 1]"),
+            *call("run_command", {"command": "second"}, "[exit code: 2]"),
+        ]
+    )
+    assert [each.exit_code for each in carried.commands] == [1, 2]
+
+
+def test_lists_stay_within_their_budget_and_keep_what_was_used_last() -> None:
+    messages = [message for number in range(200) for message in call("Read", {"file_path": f"src/m_{number}.py"}, "x")]
+    messages += call("Bash", {"command": "make " + "target " * 40}, "ok")
+    text = lists_text(collect(messages), 300, 0, Estimator())
+    assert Estimator().text(text) < 420
+    assert "src/m_199.py" in text
+    assert "src/m_0.py" not in text
+    assert "older ones" in text
+
+
+def test_pictures_and_data_addresses_are_named_not_spelled_out() -> None:
+    address = "data:image/png;base64," + "A" * 100_000
+    picture = BinaryContent(b"png", media_type="image/png")
+    words = collect([ModelRequest(parts=[UserPromptPart(["Look:", picture, ImageUrl(address)])])]).words
+    assert words[0].text.startswith("Look:\n[image/png]\n[data:image/png")
+    assert len(words[0].text) < 400

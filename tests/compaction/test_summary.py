@@ -1,7 +1,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic_ai.messages import ModelMessagesTypeAdapter, UserPromptPart
+from pydantic_ai.messages import ModelMessagesTypeAdapter, ModelRequest, UserPromptPart
 
 from agent_ls.compaction.carried import Carried, UserWords
 from agent_ls.compaction.summary import (
@@ -13,6 +13,7 @@ from agent_ls.compaction.summary import (
     is_summary,
     own_parts,
     parse_summary,
+    record_in,
     summary_message,
 )
 
@@ -91,3 +92,51 @@ def test_what_is_carried_survives_the_log() -> None:
     (loaded,) = ModelMessagesTypeAdapter.validate_json(ModelMessagesTypeAdapter.dump_json([message]))
     assert carried_in(loaded) == carried
     assert is_summary(loaded)
+
+
+def test_lines_are_those_of_markdown_whatever_else_separates_lines() -> None:
+    summary = parse_summary("## Goal\u2028not a line\r\n## Next Steps\rGo on.\x0b\x0c\x85\n## Key Decisions\nTabs.")
+    assert summary.sections["## Next Steps"].startswith("Go on.")
+    assert summary.sections["## Key Decisions"] == "Tabs."
+
+
+@pytest.mark.parametrize("mark", ["```", "```markdown", "~~~", "````md"])
+def test_an_answer_that_is_one_code_fence_is_taken_out_of_it(mark: str) -> None:
+    fence = mark.rstrip("markdown")
+    assert parse_summary(f"{mark}\n# Conversation summary\n## Goal\nShip.\n{fence}").sections["## Goal"] == "Ship."
+
+
+def test_thoughts_in_the_answer_are_no_part_of_it() -> None:
+    summary = parse_summary("<think>## Goal\nwrong</think>\n## Goal\nShip.")
+    assert summary.sections["## Goal"] == "Ship."
+    assert "wrong" not in summary.render()
+
+
+@given(
+    st.lists(st.sampled_from(["```", "~~~~", "text", "  ```py", "- item", "````", ""]), max_size=9).map("\n".join),
+    st.sampled_from(SECTIONS[:2]),
+)
+def test_a_fence_left_open_does_not_swallow_the_headings_after_it(text: str, heading: str) -> None:
+    rendered = Summary({heading: parse_summary(f"## Goal\nx\n{text}").sections["## Goal"]}).render()
+    again = parse_summary(rendered)
+    assert "## Next Steps" not in again.render().split("## Next Steps")[0]
+    assert again.sections["## Next Steps"] == "None"
+
+
+def test_headings_in_quotes_and_lists_are_text() -> None:
+    summary = parse_summary("## Goal\n> ## Key Decisions\n\n- # Conversation summary\n\nmore")
+    assert "## Key Decisions" in summary.sections["## Goal"]
+    assert "more" in summary.sections["## Goal"]
+
+
+@given(st.dictionaries(st.sampled_from(SECTIONS), st.text(max_size=300)), st.integers(250, 900))
+def test_any_summary_can_be_clipped(sections: dict[str, str], limit: int) -> None:
+    assert len(Summary(sections).clipped(lambda text: len(text) <= limit + 250).render()) <= limit + 250
+
+
+def test_the_record_is_read_back_from_metadata_not_from_text() -> None:
+    summary = parse_summary("## Goal\nShip.")
+    message = summary_message(summary, Carried(), "# Files changed\n- a.py")
+    (loaded,) = ModelMessagesTypeAdapter.validate_json(ModelMessagesTypeAdapter.dump_json([message]))
+    assert record_in(loaded) == summary
+    assert record_in(ModelRequest(parts=[UserPromptPart("# Conversation summary")])) is None
