@@ -34,6 +34,8 @@ _SHORTEST_SECTIONS: Final = (400, 150, 60, 20)
 _NEWLINES: Final = re.compile(r"\r\n?")
 _THOUGHTS: Final = re.compile(r"<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 _WHOLLY_FENCED: Final = re.compile(r"(?P<mark>`{3,}|~{3,})\w*\n(?P<inside>.*)\n(?P=mark)", re.DOTALL)
+_MAY_STAY_OPEN: Final = ("```", "~~~", "<")
+_HEADING_TOKENS: Final = ("heading_open", "inline", "heading_close")
 _SAYS_SOMETHING: Final = re.compile(r"\w")
 
 _METADATA: Final = "agent_ls_summary"
@@ -139,19 +141,21 @@ def _text(lines: Sequence[str]) -> str:
     text = "\n".join(lines).strip()
     if not text or not _SAYS_SOMETHING.search(text):
         return _NONE
-    return f"{text}\n{open_fence}" if (open_fence := _open_fence(text)) else text
+    return _closed(text) if any(mark in text for mark in _MAY_STAY_OPEN) else text
 
 
-def _open_fence(text: str) -> str:
-    """The mark of a code fence that `text` leaves open: the headings after it would read as code."""
-    if "```" not in text and "~~~" not in text:
-        return ""
-    last = next((token for token in reversed(MarkdownIt().parse(text)) if token.type == "fence"), None)
-    if last is None or last.map is None or last.map[1] < text.count("\n") + 1:
-        return ""
-    closing = text.rsplit("\n", 1)[-1].strip()
-    alone = last.map[1] - last.map[0] == 1
-    return "" if not alone and set(closing) == {last.markup[0]} and len(closing) >= len(last.markup) else last.markup
+def _closed(text: str) -> str:
+    """The text without a code fence or HTML left open: the headings after it would not read as headings."""
+    fences = {token.markup for token in MarkdownIt().parse(text) if token.type == "fence"}
+    for end in ("", *sorted(f"\n{fence}" for fence in fences)):
+        if _is_closed(f"{text}{end}"):
+            return f"{text}{end}"
+    return text.replace("```", "'''").replace("~~~", "- - -").replace("<", "‹")
+
+
+def _is_closed(text: str) -> bool:
+    probe = MarkdownIt().parse(f"{text}\n## Probe")
+    return len(probe) >= len(_HEADING_TOKENS) and tuple(token.type for token in probe[-3:]) == _HEADING_TOKENS
 
 
 def _shortened(text: str, most: int) -> str:

@@ -53,6 +53,14 @@ def test_a_rule_in_a_long_line_comes_with_the_sentence_before_it() -> None:
     assert rule_like(line) == ["For the rest of this session. Write every number as a word."]
 
 
+def test_of_a_message_too_long_to_show_the_rules_are_shown() -> None:
+    log = "\n".join(f"12:00:{number:02} GET /items/{number}" for number in range(2_000))
+    texts = ["Fix the service.", f"{log}\nNever restart the database.\n{log}", *["ok, go on"] * 30]
+    said = words_text([UserWords(text, "2026-12-01T10:00:00Z") for text in texts], 600, Estimator())
+    assert "- Never restart the database." in said
+    assert "not shown whole; it begins “12:00:00 GET /items/0" in said
+
+
 @given(st.lists(st.text(max_size=80), max_size=12))
 def test_any_text_can_be_compared_and_only_later_ones_change_earlier_ones(texts: list[str]) -> None:
     assert all(earlier < later for earlier, later in changed_rules(texts).items())

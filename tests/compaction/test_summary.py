@@ -113,14 +113,15 @@ def test_thoughts_in_the_answer_are_no_part_of_it() -> None:
 
 
 @given(
-    st.lists(st.sampled_from(["```", "~~~~", "text", "  ```py", "- item", "````", ""]), max_size=9).map("\n".join),
-    st.sampled_from(SECTIONS[:2]),
+    st.lists(
+        st.sampled_from(["```", "~~~~", "text", "  ```py", "- item", "````", "", "<!-- x", "<pre>", "> ```"]),
+        max_size=9,
+    ).map("\n".join),
 )
-def test_a_fence_left_open_does_not_swallow_the_headings_after_it(text: str, heading: str) -> None:
-    rendered = Summary({heading: parse_summary(f"## Goal\nx\n{text}").sections["## Goal"]}).render()
-    again = parse_summary(rendered)
-    assert "## Next Steps" not in again.render().split("## Next Steps")[0]
-    assert again.sections["## Next Steps"] == "None"
+def test_a_fence_left_open_does_not_swallow_the_headings_after_it(text: str) -> None:
+    goal = parse_summary(f"## Goal\nx\n{text}").sections["## Goal"]
+    rendered = Summary({"## Goal": goal, "## Next Steps": "Go on."}).render()
+    assert parse_summary(rendered).sections["## Next Steps"] == "Go on."
 
 
 def test_headings_in_quotes_and_lists_are_text() -> None:

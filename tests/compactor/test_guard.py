@@ -45,6 +45,17 @@ async def test_fault_05_one_uncuttable_turn_gives_one_notice_not_twelve(stage: S
     assert start == 0
 
 
+async def test_no_turn_waits_for_a_summary_that_cannot_save_enough(stage: Stage) -> None:
+    stage.user("hello")
+    stage.answer("Hello, what can I do for you?")
+    stage.user("word " * 8_200)
+    for _ in range(3):
+        assert await stage.compactor.before_request(2) == 2
+    assert stage.requests == []
+    assert stage.events == []
+    assert len(stage.said) == 1
+
+
 async def test_a_request_that_cannot_fit_is_not_sent(stage: Stage) -> None:
     stage.user("word " * 20_000)
     with pytest.raises(ContextTooLarge, match="nothing more can be freed"):

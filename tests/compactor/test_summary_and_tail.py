@@ -162,6 +162,22 @@ async def test_the_previous_record_is_carried_on(stage: Stage) -> None:
     assert "PROMPT-0 " in str(stage.history.messages[0])
 
 
+async def test_skeleton_and_lists_share_the_summarys_budget(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, lambda messages: says("## Goal\n" + "- another thing to be done in time\n" * 2_000))
+    for number in range(60):
+        stage.user("x " * 300)
+        stage.round({f"src/package/with/a/long/name/module_{number}.py": "value = 1\n"})
+        stage.answer()
+    assert (await stage.compactor.by_hand(None)).outcome == "compacted"
+    text = str(stage.history.messages[0].parts[0].content)  # type: ignore[union-attr]
+    record, said = text.split("# What the user said")
+    lists = said[said.index("# Files read") :]
+    budgets, estimator = stage.compactor.budgets(), stage.compactor.measure.estimator
+    frame = 80
+    assert estimator.text(record) + estimator.text(lists) <= budgets.summary + frame
+    assert "module_" in lists
+
+
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     window=st.sampled_from([8_192, 16_384, 32_768, 200_000]),

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic_ai.messages import BinaryContent
 
 from agent_ls.tokens import Tokens
 from tests.compactor.stage import Stage
@@ -72,3 +73,16 @@ async def test_fault_41_between_passes_no_earlier_message_changes(stage: Stage) 
     stage.turn(12, at=6_100, words=5)
     await stage.compactor.at_turn_end()
     assert all(new is old for new, old in zip(stage.history.messages, after_first, strict=False))
+
+
+async def test_fault_43_a_pasted_picture_compacts_nothing_and_is_sent(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, window=200_000)
+    picture = BinaryContent(b"\x89PNG" * 786_432, media_type="image/png")
+    stage.user(["What is this?", picture])
+    assert await stage.compactor.before_request(0) == 0
+    assert stage.compactor.projected.count < 10_000
+    stage.answer("A cat.", at=1_900)
+    await stage.compactor.at_turn_end()
+    assert stage.events == []
+    (part,) = stage.history.messages[0].parts
+    assert part.content == ["What is this?", picture]  # type: ignore[union-attr]
