@@ -263,7 +263,7 @@ class Compactor:
         # What an empty summary cannot shrink, no summary can: no turn waits for one.
         if turn_start is not None and not shrinks(self._size(), self._size_with(older, Summary({}))):
             return NothingToCompact()
-        event = self._event("full", trigger, self.used)
+        event = self._event("full", trigger, self._before_full(trigger))
         self.on_event(event)
         try:
             outcome = await self._compact(event, older, focus, without_model=without_model)
@@ -321,7 +321,7 @@ class Compactor:
                 return Failed(error.message)
             cost = ask.cost
         element = older.summary_message(summary, budgets, estimator)
-        before, size_before = self.used, self._size()
+        before, size_before = self._before_full(event.trigger), self._size()
         tail_start = len(older.messages)
         size_after = estimator.messages([element, *self.history.messages[tail_start:]])
         if not shrinks(size_before, size_after):
@@ -384,6 +384,10 @@ class Compactor:
             )
 
     # --- in short ---------------------------------------------------------------------------------------------------
+
+    def _before_full(self, trigger: Trigger) -> Tokens:
+        """What a full compaction starts from; inside a turn with the request that is due, which is in `after` too."""
+        return self.projected if trigger in ("guard", "overflow") else self.used
 
     def _size(self) -> int:
         """Estimated tokens of the history, without the fixed part."""

@@ -12,6 +12,7 @@ from attrs import define, field, frozen
 from pydantic_ai.messages import ModelMessage, ModelResponse
 
 from agent_ls.compaction.estimate import Estimator, tokens_of_response
+from agent_ls.compaction.summary import is_summary
 from agent_ls.tokens import NOTHING, Tokens
 
 _TAIL_SHARE: Final = Fraction(30, 100)
@@ -153,7 +154,9 @@ class Measure:
             if not earlier < first <= later:
                 grown = _input_of(messages[later]) - _input_of(messages[earlier])
                 self.estimator.observe(messages[earlier:later], grown)
-        if first == 0 and (start := next((i for i, message in enumerate(messages) if _input_of(message) > 0), None)):
+        # Of a history that begins with a summary, no count tells: another one stood before those messages.
+        begins = first == 0 or not is_summary(messages[0])
+        if begins and (start := next((i for i, message in enumerate(messages) if _input_of(message) > 0), None)):
             self._learn_fixed(_input_of(messages[start]), messages[:start])
 
     def occupancy(self, messages: Sequence[ModelMessage], first: int) -> int:
@@ -164,7 +167,7 @@ class Measure:
         """What the gauge shows: as measured; estimated where something was made smaller since, or nothing measured."""
         if (measured := last_input_tokens(messages, first)) <= 0:
             return self._without_anchor(messages) if messages else NOTHING
-        if self._distrusted and (weighed := self._without_anchor(messages)).count > measured * _MORE_THAN_NOISE:
+        if (weighed := self._instead_of(measured, messages)) is not None:
             return weighed
         return Tokens.estimated(max(measured - self._freed, 0)) if self._freed else Tokens.measured(measured)
 
@@ -176,9 +179,8 @@ class Measure:
             return self._without_anchor(messages)
         known = context_input(response) + tokens_of_response(response, self.estimator) - self._freed
         projected = Tokens.estimated(max(known, 0) + self.estimator.messages(messages[index + 1 :]))
-        if self._distrusted and (weighed := self._without_anchor(messages)).count > projected.count * _MORE_THAN_NOISE:
-            return weighed
-        return projected
+        weighed = self._instead_of(projected.count, messages)
+        return weighed if weighed is not None else projected
 
     def responded(self, messages: Sequence[ModelMessage], first: int) -> None:
         """The last of `messages` is a new response: learn from what its provider counted."""
@@ -205,6 +207,16 @@ class Measure:
         if (learned := counted - self.estimator.messages(messages)) > 0:
             self._learned = Tokens.measured(learned)
             self._carried_when_learned = self._carried or None
+
+    def _instead_of(self, counted: int, messages: Sequence[ModelMessage]) -> Tokens | None:
+        """The messages' weight, where what was counted before a resume does not tell of them; None where it does.
+
+        Blanked after a resume, they have lost what that count may never have held: it cannot be taken off it.
+        """
+        if not self._distrusted:
+            return None
+        weighed = self._without_anchor(messages)
+        return weighed if self._freed or weighed.count > counted * _MORE_THAN_NOISE else None
 
     def _without_anchor(self, messages: Sequence[ModelMessage]) -> Tokens:
         return Tokens.estimated(self.fixed.count + self.estimator.messages(messages))

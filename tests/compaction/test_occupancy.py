@@ -165,3 +165,23 @@ def test_counts_on_two_sides_of_a_checkpoint_are_not_compared() -> None:
     within = Measure()
     within.resumed(messages[:4], 0)
     assert across.estimator.factor == within.estimator.factor
+
+
+def test_what_is_blanked_after_a_resume_is_not_taken_off_a_count_that_never_held_it() -> None:
+    text = "some lines that stand between them\n" * 200
+    counted_blanked: list[ModelMessage] = [ask("hello"), answer(1_000), ask(text), answer(2_900), ask("and?")]
+    measure = Measure()
+    measure.resumed(counted_blanked, 0)
+    blanked: list[ModelMessage] = [ask("hello"), answer(1_000), ask("[elided]"), answer(2_900), ask("and?")]
+    measure.blanked(measure.estimator.messages(counted_blanked) - measure.estimator.messages(blanked))
+    measure.blanked(2_900)
+    assert measure.used(blanked, 0).count >= measure.fixed.count > 0
+    assert measure.projected(blanked, 0).count >= measure.fixed.count
+
+
+def test_what_is_fixed_is_known_after_a_resume_though_a_compaction_was_undone_last() -> None:
+    messages: list[ModelMessage] = [ask("hello"), answer(4_000), ask("some lines\n" * 200), answer(4_800), ask("and?")]
+    undone = Measure()
+    undone.resumed(messages, len(messages))
+    assert 3_900 < undone.fixed.count < 4_000
+    assert undone.used(messages, len(messages)).count > 4_500

@@ -199,3 +199,17 @@ async def test_fault_14_a_new_window_takes_the_place_of_a_learned_one(stage: Sta
     assert stage.compactor.levels().window == 8_000
     stage.window = 200_000
     assert stage.compactor.levels().window == 200_000
+
+
+async def test_what_a_compaction_inside_a_turn_started_from_holds_the_request_that_was_due(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, window=20_000)
+    stage.fill(1, at=1_000)
+    stage.talk(7)
+    stage.answer(at=12_000)
+    stage.user("go " + "word " * 5_500)
+    await stage.compactor.before_request(len(stage.history.messages) - 1)
+    event = next(event for event in stage.events if event.tier == "full" and event.status == "completed")
+    assert event.before is not None
+    assert event.after is not None
+    assert event.before.count >= 16_000
+    assert event.after.count == stage.compactor.projected.count
