@@ -252,7 +252,8 @@ class Compactor:
         if automatic and not without_model and self.is_paused:
             return Failed(_PAUSED)
         messages = self.history.messages
-        boundary = full_boundary(messages, self.budgets().tail, self.measure.estimator)
+        budgets = self.budgets()
+        boundary = full_boundary(messages, budgets.tail, budgets.usable // 2, self.measure.estimator, turn_start)
         if not has_something_to_summarize(messages, boundary, turn_start):
             return NothingToCompact()
         try:
@@ -263,7 +264,8 @@ class Compactor:
         # What an empty summary cannot shrink, no summary can: no turn waits for one.
         if turn_start is not None and not shrinks(self._size(), self._size_with(older, Summary({}))):
             return NothingToCompact()
-        event = self._event("full", trigger, self._before_full(trigger))
+        # Inside a turn the request that is due counts, as it does in what comes after.
+        event = self._event("full", trigger, self.used if turn_start is None else self.projected)
         self.on_event(event)
         try:
             outcome = await self._compact(event, older, focus, without_model=without_model)
@@ -321,7 +323,7 @@ class Compactor:
                 return Failed(error.message)
             cost = ask.cost
         element = older.summary_message(summary, budgets, estimator)
-        before, size_before = self._before_full(event.trigger), self._size()
+        before, size_before = event.before or self.used, self._size()
         tail_start = len(older.messages)
         size_after = estimator.messages([element, *self.history.messages[tail_start:]])
         if not shrinks(size_before, size_after):
@@ -384,10 +386,6 @@ class Compactor:
             )
 
     # --- in short ---------------------------------------------------------------------------------------------------
-
-    def _before_full(self, trigger: Trigger) -> Tokens:
-        """What a full compaction starts from; inside a turn with the request that is due, which is in `after` too."""
-        return self.projected if trigger in ("guard", "overflow") else self.used
 
     def _size(self) -> int:
         """Estimated tokens of the history, without the fixed part."""
