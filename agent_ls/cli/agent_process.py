@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from pygls.client import JsonRPCClient
 from pygls.exceptions import JsonRpcException, PyglsError
@@ -22,6 +22,9 @@ from agent_ls.protocol import PROTOCOL_VERSION
 _logger = logging.getLogger(__name__)
 
 Json = Mapping[str, Any]
+
+_LONGEST_LINE: Final = 1 << 26
+_SECONDS_TO_LEAVE: Final = 10
 
 
 class AgentProcessEnded(ConnectionError):
@@ -86,7 +89,6 @@ class AgentProcess:
         """Use `start`."""
         self._process = process
         self._client = client
-        self._last_id: Any = None
 
     @classmethod
     async def start(
@@ -98,16 +100,22 @@ class AgentProcess:
         environ: Mapping[str, str] | None = None,
         log: Path | None = None,
     ) -> AgentProcess:
-        """Start the server and shake hands. Its own log goes to the file `log`, nowhere if None."""
+        """Start the server and shake hands. Its own log goes to the file `log`, nowhere if None.
+
+        `environ` is its whole environment, by default this process's. Raises AgentProcessEnded, JsonRpcException.
+        """
         stderr = log.open("ab") if log is not None else None
         try:
             process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "agent_ls", "--stdio"),
+                # -P: modules are not to be imported from the folder the person works in.
+                *(sys.executable, "-P", "-m", "agent_ls", "--stdio"),
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=stderr if stderr is not None else asyncio.subprocess.DEVNULL,
-                env={**os.environ, **(environ or {})},
-                limit=1 << 26,
+                env=environ,
+                limit=_LONGEST_LINE,
+                # Ctrl-C is this process's to handle: it stops a turn, not the server.
+                start_new_session=True,
             )
         finally:
             if stderr is not None:
@@ -128,21 +136,11 @@ class AgentProcess:
             )
         )
         agent._watching = asyncio.create_task(agent._watch())
-        await agent.request(
-            "initialize",
-            {
-                "processId": os.getpid(),
-                "clientInfo": {"name": "agent-ls", "version": __version__},
-                "rootUri": workspace.as_uri(),
-                "workspaceFolders": [{"uri": workspace.as_uri(), "name": workspace.name}],
-                "capabilities": {},
-                "initializationOptions": {
-                    "agent": {"protocolVersion": PROTOCOL_VERSION, "permission": True},
-                    "settings": dict(settings or {}),
-                },
-            },
-        )
-        client.protocol.notify("initialized", {})
+        try:
+            await agent._initialize(workspace, settings or {})
+        except BaseException:
+            await agent.kill_and_wait()
+            raise
         return agent
 
     _reading: asyncio.Task[None]
@@ -161,9 +159,9 @@ class AgentProcess:
     async def stop(self) -> None:
         """Shut the server down as an editor does."""
         try:
-            await asyncio.wait_for(self.request("shutdown", {}), 10)
+            await asyncio.wait_for(self.request("shutdown", {}), _SECONDS_TO_LEAVE)
             self._client.protocol.notify("exit", None)
-            await asyncio.wait_for(self._process.wait(), 10)
+            await asyncio.wait_for(self._process.wait(), _SECONDS_TO_LEAVE)
         except (TimeoutError, ConnectionError):
             self.kill()
             await self._process.wait()
@@ -179,6 +177,23 @@ class AgentProcess:
         """SIGKILL."""
         if self._process.returncode is None:
             self._process.kill()
+
+    async def _initialize(self, workspace: Path, settings: Json) -> None:
+        await self.request(
+            "initialize",
+            {
+                "processId": os.getpid(),
+                "clientInfo": {"name": "agent-ls", "version": __version__},
+                "rootUri": workspace.as_uri(),
+                "workspaceFolders": [{"uri": workspace.as_uri(), "name": workspace.name}],
+                "capabilities": {},
+                "initializationOptions": {
+                    "agent": {"protocolVersion": PROTOCOL_VERSION, "permission": True},
+                    "settings": dict(settings),
+                },
+            },
+        )
+        self._client.protocol.notify("initialized", {})
 
     async def _watch(self) -> None:
         status = await self._process.wait()

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import difflib
+import io
+import math
 import os
 import shutil
 import sys
 import textwrap
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, TextIO
+from typing import Any, Final, Literal, TextIO
+
+from attrs import define
+
+from agent_ls.tools.terminal_text import as_shown
 
 Json = Mapping[str, Any]
 
-_STYLES: Final = {
+Style = Literal["dim", "bold", "red", "green", "yellow", "blue", "cyan"]
+
+_STYLES: Final[Mapping[Style, str]] = {
     "dim": "2",
     "bold": "1",
     "red": "31",
@@ -21,111 +29,223 @@ _STYLES: Final = {
     "blue": "34",
     "cyan": "36",
 }
-_MARKS: Final = {"completed": ("✓", "green"), "failed": ("✗", "red")}
-_MOST_DIFF_LINES: Final = 24
+_BOXES: Final = {"pending": "[ ]", "in_progress": "[-]", "completed": "[x]"}
+_TRIGGERS: Final = {
+    "turnEnd": "at the end of the turn",
+    "guard": "before the next request",
+    "overflow": "after the provider refused",
+    "manual": "by hand",
+}
+_GAUGE_CELLS: Final = 25
+_WIDEST: Final = 100
+_MOST_DIFF_LINES: Final = 30
+_MOST_RESULT_LINES: Final = 3
+_STDOUT: Final = "[stdout]"
+"""How the shell tool marks what is no error output: a person expects no other."""
+_COUNTED_KINDS: Final = ("read", "edit", "delete", "move")
+"""Kinds of tools whose result is told by its length: a person can look at the file."""
+
+
+@define
+class _Call:
+    """A tool call on the screen."""
+
+    title: str
+    kind: str
+    shows_diff: bool = False
 
 
 class Terminal:
-    """Writes a conversation to a stream; colours on a terminal only, and not where NO_COLOR is set."""
+    """Writes a conversation to a stream; colours on a terminal only, and not where NO_COLOR is set.
 
-    def __init__(self, stream: TextIO | None = None) -> None:
+    What comes from a model or a tool is shown without control characters: it cannot move the cursor.
+    """
+
+    def __init__(self, stream: TextIO | None = None, *, most_diff_lines: int = _MOST_DIFF_LINES) -> None:
         self._stream = stream or sys.stdout
-        self._colours = self._stream.isatty() and "NO_COLOR" not in os.environ
+        if isinstance(self._stream, io.TextIOWrapper):
+            self._stream.reconfigure(errors="replace")  # a terminal that has no ● is shown a question mark
+        self._colours = self._stream.isatty() and not os.environ.get("NO_COLOR")
+        self._most_diff_lines = most_diff_lines
         self._at_line_start = True
-        self._titles: dict[str, str] = {}
+        self._streams: Literal["text", "thought"] | None = None
+        self._calls: dict[str, _Call] = {}
+        self._newest_call = ""
 
     @property
     def width(self) -> int:
         """Columns to use."""
-        return min(shutil.get_terminal_size((88, 24)).columns, 100)
+        return max(min(shutil.get_terminal_size((88, 24)).columns, _WIDEST), 20)
 
-    def style(self, text: str, *names: str) -> str:
+    def style(self, text: str, *names: Style) -> str:
         """`text` in these styles where colours are on."""
-        if not self._colours or not text:
+        if not self._colours or not text or not names:
             return text
         return f"\x1b[{';'.join(_STYLES[name] for name in names)}m{text}\x1b[0m"
 
-    def line(self, text: str = "", *styles: str) -> None:
+    def line(self, text: str = "", *styles: Style) -> None:
         """A line of its own."""
         self.end_line()
         self._write(self.style(text, *styles) + "\n")
 
-    def paragraph(self, text: str, *styles: str) -> None:
-        """Text, wrapped."""
-        for line in textwrap.wrap(text, self.width) or [""]:
+    def paragraph(self, text: str, *styles: Style, first: str = "", indent: str = "") -> None:
+        """Text, wrapped; its first line begins with `first`, the others with `indent`."""
+        for line in textwrap.wrap(text, self.width, initial_indent=first, subsequent_indent=indent) or [""]:
             self.line(line, *styles)
 
     def end_line(self) -> None:
         """Begin a new line unless one has begun."""
+        self._streams = None
         if not self._at_line_start:
             self._write("\n")
+
+    # --- a conversation -----------------------------------------------------------------------------------------------
+
+    def user(self, prompt: str) -> None:
+        """What the person said, and of a long prompt how much more."""
+        self._newest_call = ""
+        first, _, rest = as_shown(prompt).partition("\n")
+        more = f" (and {rest.count(chr(10)) + 1} more lines)" if rest else ""
+        self.paragraph(first + more, "bold", first="> ", indent="  ")
 
     def update(self, update: Json) -> None:
         """Show one `agent/update`; the user's own words are not repeated."""
         match update:
             case {"sessionUpdate": "agent_message_chunk", "content": {"text": text}}:
-                self._write(text)
+                self._stream_on("text", as_shown(text))
             case {"sessionUpdate": "agent_thought_chunk", "content": {"text": text}}:
-                self._write(self.style(text, "dim"))
-            case {"sessionUpdate": "tool_call", "toolCallId": identifier, "title": title}:
-                self._titles[identifier] = title
-                self.line(f"· {title}", "cyan")
-            case {"sessionUpdate": "tool_call_update", "toolCallId": identifier, "status": status} if status in _MARKS:
-                mark, colour = _MARKS[status]
-                self.line(f"{mark} {self._titles.get(identifier, 'done')}", colour)
+                self._stream_on("thought", as_shown(text))
+            case {"sessionUpdate": "tool_call", "toolCallId": identifier, "title": title, "kind": kind}:
+                known = self._calls.get(identifier)
+                self._calls[identifier] = _Call(title, kind, known is not None and known.shows_diff)
+                if known is None:
+                    self._begin_call(identifier)
+            case {"sessionUpdate": "tool_call_update", "toolCallId": identifier}:
+                self._call_changed(identifier, update)
             case {"sessionUpdate": "plan", "entries": entries}:
-                boxes = {"pending": "[ ]", "in_progress": "[-]", "completed": "[x]"}
                 for entry in entries:
-                    self.line(f"  {boxes.get(entry['status'], '[ ]')} {entry['content']}")
+                    self.line(f"  {_BOXES.get(entry['status'], '[ ]')} {as_shown(entry['content'])}", "dim")
             case _:
                 return
 
-    def diff(self, content: Sequence[Json]) -> None:
-        """Show the diffs among a tool call's content."""
-        for item in content:
-            if item.get("type") != "diff":
-                continue
-            old, new, path = (item.get("oldText") or "").splitlines(), item["newText"].splitlines(), item["path"]
-            lines = list(difflib.unified_diff(old, new, path, path, lineterm="", n=2))
-            for line in lines[:_MOST_DIFF_LINES]:
-                self.line(f"    {line}", *self._diff_styles(line))
-            if len(lines) > _MOST_DIFF_LINES:
-                self.line(f"    … {len(lines) - _MOST_DIFF_LINES} more lines", "dim")
+    def question(self, tool_call: Json) -> None:
+        """What permission is asked for: the call, and the change it would make."""
+        identifier = tool_call["toolCallId"]
+        if identifier not in self._calls:
+            self._calls[identifier] = _Call(tool_call["title"], tool_call.get("kind", "other"))
+            self._begin_call(identifier)
+        self._diffs(identifier, tool_call.get("content") or [])
+        self.line(f"  ? {self._calls[identifier].title}: allow it?", "yellow")
 
     def gauge(self, gauge: Json) -> str:
-        """The gauge as one line: a bar, the text, the numbers."""
-        cells = 24
-        filled = round(gauge["fraction"] * cells)
-        marks = ["█" if cell < filled else "░" for cell in range(cells)]
-        colour = {"green": "green", "yellow": "yellow", "red": "red"}[gauge["color"]]
-        used = gauge["used"]
-        about = "~" if used["basis"] == "estimated" and used["count"] else ""
-        bar = self.style("".join(marks), colour)
-        return f"{bar} {gauge['text']}  {about}{used['count']:,} of {gauge['window']:,} tokens"
+        """The gauge as one line: a bar with a mark at each tier, the text, the numbers."""
+        filled = math.floor(gauge["fraction"] * _GAUGE_CELLS)
+        cells = ["█" if cell < filled else "░" for cell in range(_GAUGE_CELLS)]
+        for tier in gauge["tiers"]:
+            at = min(tier["at"] * _GAUGE_CELLS // max(gauge["window"], 1), _GAUGE_CELLS - 1)
+            cells[at] = "┃" if at < filled else "│"
+        bar = self.style("".join(cells), gauge["color"])
+        about = "~" if gauge["used"]["basis"] == "estimated" and gauge["used"]["count"] else ""
+        return f"{bar} {gauge['text']} ({about}{gauge['used']['count']:,} of {gauge['window']:,} tokens)"
 
     def compaction(self, event: Json) -> None:
-        """Show how a tier ended."""
+        """Show that a tier started, or how it ended."""
         name = "microcompaction" if event["tier"] == "micro" else "full compaction"
-        if event["status"] == "started":
-            self.line(f"~ {name}: the model is writing a summary …", "yellow")
-        elif event["status"] == "completed":
-            sizes = f"{event['before']['count']:,} → ~{event['after']['count']:,} tokens"
-            what = (
-                f"{event['partsElided']} tool outputs blanked"
-                if event["tier"] == "micro"
-                else "summary and recent tail kept"
-            )
-            self.line(f"~ {name} ({event['trigger']}): {sizes}; {what}", "yellow")
-        else:
-            self.line(f"~ {name} {event['status']}: {event.get('reason', '')}", "yellow")
+        when = _TRIGGERS.get(event["trigger"], event["trigger"])
+        match event["status"]:
+            case "started":
+                self.line(f"▼ {name} {when}: a model writes a summary …", "yellow")
+            case "completed":
+                what = (
+                    f"{event['partsElided']} tool outputs blanked"
+                    if event["tier"] == "micro"
+                    else f"{event['messagesCovered']} messages summarised"
+                )
+                sizes = f"{_tokens(event['before'])} → {_tokens(event['after'])} tokens"
+                self.line(f"▼ {name} {when}: {what}, {sizes}", "yellow")
+            case ended:
+                reason = f": {as_shown(event['reason'])}" if event.get("reason") else ""
+                self.line(f"▼ {name} {ended}{reason}", "yellow")
 
-    def _diff_styles(self, line: str) -> Sequence[str]:
-        if line.startswith(("+++", "---", "@@")):
-            return ("dim",)
-        return ("green",) if line.startswith("+") else ("red",) if line.startswith("-") else ()
+    # --- parts of it --------------------------------------------------------------------------------------------------
+
+    def _stream_on(self, kind: Literal["text", "thought"], text: str) -> None:
+        if self._streams != kind:
+            self.end_line()
+        self._streams = kind
+        self._newest_call = ""
+        self._write(self.style(text, "dim") if kind == "thought" else text)
+
+    def _begin_call(self, identifier: str) -> None:
+        self.line(f"● {self._calls[identifier].title}", "cyan")
+        self._newest_call = identifier
+
+    def _call_changed(self, identifier: str, update: Json) -> None:
+        call = self._calls.setdefault(identifier, _Call(update.get("title") or "", "other"))
+        content = update.get("content") or []
+        self._diffs(identifier, content)
+        if update.get("status") not in ("completed", "failed"):
+            return
+        failed = update["status"] == "failed"
+        lines = [
+            line
+            for item in content
+            if item.get("type") == "content" and item["content"].get("type") == "text"
+            for line in as_shown(item["content"]["text"]).splitlines()
+            if line.strip() and line != _STDOUT
+        ]
+        shown = self._result(call, lines, failed)
+        if self._newest_call != identifier:
+            shown[0] = f"{call.title}: {shown[0]}"
+        for number, line in enumerate(shown):
+            self.line(_clipped(f"  {'└' if number == 0 else ' '} {line}", self.width), "red" if failed else "dim")
+        self._newest_call = ""
+
+    def _result(self, call: _Call, lines: Sequence[str], failed: bool) -> list[str]:
+        if not lines:
+            return ["failed" if failed else "done"]
+        if call.kind in _COUNTED_KINDS and not failed:
+            return [f"{len(lines)} lines" if len(lines) > 1 else lines[0]]
+        left = len(lines) - _MOST_RESULT_LINES
+        return [*lines[:_MOST_RESULT_LINES], *([f"… {left} more lines"] if left > 0 else [])]
+
+    def _diffs(self, identifier: str, content: Sequence[Json]) -> None:
+        diffs = [item for item in content if item.get("type") == "diff"]
+        call = self._calls.get(identifier)
+        if not diffs or call is None or call.shows_diff:
+            return
+        call.shows_diff = True
+        for item in diffs:
+            old, new = (item.get("oldText") or "").splitlines(), item["newText"].splitlines()
+            # The first two lines name the file, which the title does.
+            lines = list(difflib.unified_diff(old, new, lineterm="", n=2))[2:]
+            for line in lines[: self._most_diff_lines]:
+                self.line(_clipped(f"    {as_shown(line)}", self.width), *_diff_style(line))
+            if (left := len(lines) - self._most_diff_lines) > 0:
+                self.line(f"    … {left} more lines", "dim")
 
     def _write(self, text: str) -> None:
         if text:
             self._stream.write(text)
             self._stream.flush()
             self._at_line_start = text.endswith("\n")
+
+
+def _diff_style(line: str) -> Sequence[Style]:
+    match line[:1]:
+        case "+":
+            return ("green",)
+        case "-":
+            return ("red",)
+        case "@":
+            return ("dim",)
+        case _:
+            return ()
+
+
+def _clipped(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: width - 1]}…"
+
+
+def _tokens(tokens: Json) -> str:
+    return f"{'~' if tokens['basis'] == 'estimated' else ''}{tokens['count']:,}"
