@@ -181,12 +181,8 @@ class Compactor:
     def budgets(self) -> Budgets:
         """The shares of the window in force now."""
         settings = self.settings()
-        return Budgets.of(
-            self.levels().window,
-            self.measure.fixed.count,
-            keep_recent=settings.compaction_keep_recent_tokens,
-            keep_user=settings.compaction_keep_user_tokens,
-        )
+        keep_recent, keep_user = settings.compaction_keep_recent_tokens, settings.compaction_keep_user_tokens
+        return Budgets.of(self.levels().window, self.measure.fixed.count, keep_recent=keep_recent, keep_user=keep_user)
 
     @property
     def is_paused(self) -> bool:
@@ -215,14 +211,13 @@ class Compactor:
         result = microcompact(messages, boundary, self.measure.estimator)
         if not result.parts_elided:
             return False
-        minimum = self.settings().microcompaction_min_reclaim_fraction
-        if quiet and is_quiet(result.tokens_freed, self.levels().window, minimum):
+        least = self.settings().microcompaction_min_reclaim_fraction
+        if quiet and is_quiet(result.tokens_freed, self.levels().window, least):
             return False
         before = self.used
-        weight = self.measure.estimator.messages(messages)
+        weight = self._size()
         self.history.elide(result.messages)
-        freed = weight - self.measure.estimator.messages(self.history.messages)
-        if freed <= 0:
+        if (freed := weight - self._size()) <= 0:
             return False
         self.measure.blanked(freed)
         event = self._event("micro", trigger, before)

@@ -40,10 +40,20 @@ def shrinks(before: int, after: int) -> bool:
     return after <= before * MUST_SHRINK
 
 
-def full_boundary(messages: Sequence[ModelMessage], keep: int, estimator: Estimator) -> Boundary:
-    """Where a full compaction cuts: the tail keeps whatever the model has not answered yet."""
+def full_boundary(
+    messages: Sequence[ModelMessage], keep: int, most: int, estimator: Estimator, turn_start: int | None = None
+) -> Boundary:
+    """Where a full compaction cuts: the tail keeps what the model has not answered yet.
+
+    In a running turn that begins at `turn_start`, what an earlier turn left unanswered is not protected; outside one,
+    only up to `most` tokens. Otherwise a round too large to be sent would make every later request too large as well.
+    """
     boundary = split_tail(messages, keep, estimator)
     unanswered = newest_round(messages)
+    if turn_start is not None:
+        unanswered = max(unanswered, turn_start)
+    elif estimator.messages(messages[unanswered:]) > most:
+        return boundary
     return boundary if boundary.index <= unanswered else cut_before(messages, unanswered)
 
 

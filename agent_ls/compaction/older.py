@@ -9,6 +9,7 @@ from typing import Any
 from attrs import frozen
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelRequestPart
 
+from agent_ls.compaction.boundary import answers_a_call
 from agent_ls.compaction.carried import Carried
 from agent_ls.compaction.carried_text import lists_text, words_text
 from agent_ls.compaction.estimate import Estimator
@@ -29,12 +30,14 @@ class Older:
 
     def parts_of(self, message: ModelMessage) -> Sequence[Any]:
         """A message's parts that count as said before: no earlier summary's text, not the running turn's prompt."""
-        return () if message is self._prompt_message else own_parts(message)
+        parts = own_parts(message)
+        return [part for part in parts if answers_a_call(part)] if message is self._prompt_message else parts
 
     @property
     def prompt(self) -> Sequence[ModelRequestPart]:
-        """All parts of the running turn's prompt; none if it is in the tail."""
-        return () if self._prompt_message is None else own_parts(self._prompt_message)
+        """All parts of the running turn's prompt; none if it is in the tail. Results beside it stay with calls."""
+        parts = () if self._prompt_message is None else own_parts(self._prompt_message)
+        return [part for part in parts if not answers_a_call(part)]
 
     @cached_property
     def previous(self) -> Summary | None:

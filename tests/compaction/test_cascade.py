@@ -45,7 +45,8 @@ def test_a_pass_that_frees_less_than_two_percent_of_the_window_is_quiet() -> Non
 
 @given(histories(), st.integers(0, 3_000))
 def test_a_full_compaction_never_takes_what_the_model_has_not_answered(messages: list[ModelMessage], keep: int) -> None:
-    assert full_boundary(messages, keep, Estimator()).index <= newest_round(messages)
+    assert full_boundary(messages, keep, 10**9, Estimator()).index <= newest_round(messages)
+    assert full_boundary(messages, keep, 0, Estimator(), turn_start=0).index <= newest_round(messages)
 
 
 def test_fault_25_three_failures_pause_until_the_history_has_grown_by_a_tenth() -> None:

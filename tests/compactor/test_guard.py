@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from pydantic_ai.messages import UserPromptPart
+from pydantic_ai.messages import ModelRequest, ModelResponse, ToolCallPart, UserPromptPart
 
 from agent_ls.errors import ContextTooLarge
 from agent_ls.models import ContextOverflow
@@ -100,6 +100,49 @@ async def test_a_prompt_moved_into_the_summary_is_moved_again_and_never_summaris
     assert str(stage.history.messages).count(prompt) == 1
     transcripts = [str(request).split("</conversation>")[0] for request in stage.requests]
     assert not any(prompt in transcript for transcript in transcripts)
+    assert not unpaired(stage.history.messages)
+
+
+async def too_large_a_round(stage: Stage) -> None:
+    """A turn that ended because the results of its newest round do not fit."""
+    stage.fill(3, at=0)
+    stage.user("read them all")
+    start = len(stage.history.messages) - 1
+    stage.round({f"f{number}": "value = 1\n" * 700 for number in range(6)})
+    with pytest.raises(ContextTooLarge):
+        await stage.compactor.before_request(start)
+
+
+async def test_a_round_that_did_not_fit_does_not_end_the_session(stage: Stage) -> None:
+    await too_large_a_round(stage)
+    stage.user("then read only the first")
+    start = await stage.compactor.before_request(len(stage.history.messages) - 1)
+    assert stage.compactor.projected.count < stage.compactor.levels().full
+    assert "then read only the first" in str(stage.history.messages[start])
+    assert "read them all" in str(stage.history.messages[0])
+    assert not unpaired(stage.history.messages)
+
+
+async def test_a_round_that_did_not_fit_can_be_compacted_by_hand(stage: Stage) -> None:
+    await too_large_a_round(stage)
+    assert (await stage.compactor.by_hand(None)).outcome == "compacted"
+    assert stage.compactor.used.count < stage.compactor.levels().micro
+    assert not unpaired(stage.history.messages)
+
+
+async def test_a_prompt_beside_results_is_moved_without_them(stage: Stage) -> None:
+    stage.talk(6)
+    stage.round({"a": "first\n" * 20})
+    beside = [*stage.history.messages[-1].parts, UserPromptPart("PROMPT beside results")]
+    stage.history.append(
+        ModelResponse(parts=[ToolCallPart("read_file", {"path": "b"}, "a")]), ModelRequest(parts=beside)
+    )
+    start = len(stage.history.messages) - 1
+    for number in range(5):
+        stage.round({f"f{number}": "line\n" * 40}, said="so the value is computed " * 90)
+    start = await stage.compactor.before_request(start)
+    assert ("full", "guard") in stage.tiers()
+    assert "PROMPT beside results" in str(stage.history.messages[start])
     assert not unpaired(stage.history.messages)
 
 
