@@ -92,11 +92,13 @@ class WorkspaceFolder:
 
     async def delete(self, session_id: SessionId) -> None:
         """Delete a session's log, closing it first. Raises SessionNotFound, SessionLocked, SessionBusy."""
-        if self._active is not None and self._active.session_id == session_id:
+        was_active = self._active is not None and self._active.session_id == session_id
+        if was_active:
             await self.close()
-            await self._stop_farewells()
-            if not any(row.session_id == session_id for row in list_sessions(self._sessions_directory)):
-                return  # it never said a word, so there is no log
+        # A session that ended a moment ago may still be held by its farewell; what that leaves is not wanted any more.
+        await self._stop_farewells()
+        if was_active and all(row.session_id != session_id for row in list_sessions(self._sessions_directory)):
+            return  # it never said a word, so there is no log
         await asyncio.to_thread(delete_session, self._sessions_directory, session_id)
 
     async def list(self) -> Sequence[SessionSummary]:

@@ -13,6 +13,11 @@ if [ ! -x "$chromium" ]; then
   DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core >/dev/null
 fi
 
+# Two test workers may ask at once.
+mkdir -p "$directory"
+exec 9>"$directory/.lock"
+flock 9
+
 stamp="$directory/.installed-$version"
 if [ ! -f "$stamp" ]; then
   export npm_config_yes=true npm_config_fund=false npm_config_audit=false npm_config_update_notifier=false npm_config_loglevel=error
