@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Final
 
@@ -20,10 +20,9 @@ from agent_ls.settings import Settings
 logger = logging.getLogger(__name__)
 
 _MODEL_SECONDS: Final = 60.0
-_MOST_AT_A_START: Final = 5
 
 
-async def remember(history: History, store: MemoryStore, settings: Settings) -> None:
+async def remember(history: History, store: MemoryStore, settings: Settings, on: date | None = None) -> None:
     """Write one session's sentence and mark it in the log; closes the history. Never raises but CancelledError."""
     try:
         if not history.write_back_pending:
@@ -32,7 +31,7 @@ async def remember(history: History, store: MemoryStore, settings: Settings) -> 
             session_id=history.session_id,
             covers=history.totals.answered,
             messages=history.messages,
-            on=datetime.now(UTC).date(),
+            on=on or datetime.now(UTC).date(),
         )
         outcome = await write_back(
             store,
@@ -53,9 +52,9 @@ async def remember(history: History, store: MemoryStore, settings: Settings) -> 
 
 
 async def remember_left_over(sessions: Path, store: MemoryStore, settings: Settings) -> None:
-    """The same for sessions of this folder whose servers were killed before they could; the newest few."""
+    """The same for sessions of this folder whose servers were killed before they could, each dated when it ended."""
     rows = await asyncio.to_thread(list_sessions, sessions)
-    for row in rows[:_MOST_AT_A_START]:
+    for row in rows:
         if await asyncio.to_thread(write_back_pending, row.path):
             try:
                 history = await asyncio.to_thread(History.resume, row.path)
@@ -63,7 +62,7 @@ async def remember_left_over(sessions: Path, store: MemoryStore, settings: Setti
                 # Open in another server, which will do it.
                 logger.debug("session %s is left alone: %s", row.session_id, error)
                 continue
-            await remember(history, store, settings)
+            await remember(history, store, settings, row.updated.date())
 
 
 async def _ask(settings: Settings) -> Ask:
