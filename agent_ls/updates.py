@@ -134,7 +134,7 @@ def _call_ended(result: ToolReturnPart, ids: ToolCallIds) -> ToolCallUpdate:
     return ToolCallUpdate(
         tool_call_id=ids.current(result.tool_call_id),
         status="completed" if succeeded else "failed",
-        content=None if shows_diff else [ToolCallText(TextContent(result.model_response_str()))],
+        content=None if shows_diff else [ToolCallText(TextContent(result.model_response_str(wrap_if_error=False)))],
     )
 
 

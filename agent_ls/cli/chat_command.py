@@ -90,7 +90,7 @@ class Chat:
         agent = self._run(AgentProcess.start(workspace, self, settings=settings, log=arguments.log))
         try:
             if self.lines.interactive:
-                self.terminal.line(_WELCOME, "dim")
+                self.terminal.paragraph(_WELCOME, "dim")
             if arguments.resume is not None and not self._turn(agent, self._resume(agent, arguments.resume)):
                 return 1
             while True:
@@ -111,16 +111,19 @@ class Chat:
 
     def _read_prompt(self) -> str:
         """A prompt. Ctrl-C at it asks for another; twice leaves."""
-        for _ in range(2):
+        interrupted = False
+        while True:
             try:
                 text = self.lines.prompt(f"{self.gauge.get('text', '○ 0%')} > ")
             except KeyboardInterrupt:
+                if interrupted:
+                    raise _Leave from None
+                interrupted = True
                 self.terminal.line("\n(Ctrl-C again, or Ctrl-D, leaves.)", "dim")
                 continue
             if text is None or text.strip() in _LEAVE:
                 raise _Leave
             return text
-        raise _Leave
 
     def _turn(self, agent: AgentProcess, work: Coroutine[Any, Any, None]) -> bool:
         """Run a request, putting the server's questions to the person meanwhile; whether it succeeded.

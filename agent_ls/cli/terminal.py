@@ -6,6 +6,7 @@ import difflib
 import io
 import math
 import os
+import re
 import shutil
 import sys
 import textwrap
@@ -36,7 +37,9 @@ _TRIGGERS: Final = {
     "overflow": "after the provider refused",
     "manual": "by hand",
 }
+_PIECES: Final = re.compile(r"\n|[^\S\n]+|\S+")
 _GAUGE_CELLS: Final = 25
+_FEWEST_GAUGE_CELLS: Final = 10
 _WIDEST: Final = 100
 _MOST_DIFF_LINES: Final = 30
 _MOST_RESULT_LINES: Final = 3
@@ -65,10 +68,13 @@ class Terminal:
         self._stream = stream or sys.stdout
         if isinstance(self._stream, io.TextIOWrapper):
             self._stream.reconfigure(errors="replace")  # a terminal that has no ● is shown a question mark
-        self._colours = self._stream.isatty() and not os.environ.get("NO_COLOR")
+        self._is_terminal = self._stream.isatty()
+        self._colours = self._is_terminal and not os.environ.get("NO_COLOR")
         self._most_diff_lines = most_diff_lines
         self._at_line_start = True
         self._streams: Literal["text", "thought"] | None = None
+        self._column = 0
+        self._word = ""
         self._calls: dict[str, _Call] = {}
         self._newest_call = ""
 
@@ -95,6 +101,8 @@ class Terminal:
 
     def end_line(self) -> None:
         """Begin a new line unless one has begun."""
+        if self._streams is not None:
+            self._put_word()
         self._streams = None
         if not self._at_line_start:
             self._write("\n")
@@ -139,14 +147,15 @@ class Terminal:
 
     def gauge(self, gauge: Json) -> str:
         """The gauge as one line: a bar with a mark at each tier, the text, the numbers."""
-        filled = math.floor(gauge["fraction"] * _GAUGE_CELLS)
-        cells = ["█" if cell < filled else "░" for cell in range(_GAUGE_CELLS)]
-        for tier in gauge["tiers"]:
-            at = min(tier["at"] * _GAUGE_CELLS // max(gauge["window"], 1), _GAUGE_CELLS - 1)
-            cells[at] = "┃" if at < filled else "│"
-        bar = self.style("".join(cells), gauge["color"])
         about = "~" if gauge["used"]["basis"] == "estimated" and gauge["used"]["count"] else ""
-        return f"{bar} {gauge['text']} ({about}{gauge['used']['count']:,} of {gauge['window']:,} tokens)"
+        numbers = f"{gauge['text']} ({about}{gauge['used']['count']:,} of {gauge['window']:,} tokens)"
+        size = max(min(_GAUGE_CELLS, self.width - len(numbers) - 1), _FEWEST_GAUGE_CELLS)
+        filled = math.floor(gauge["fraction"] * size)
+        cells = ["█" if cell < filled else "░" for cell in range(size)]
+        for tier in gauge["tiers"]:
+            at = min(tier["at"] * size // max(gauge["window"], 1), size - 1)
+            cells[at] = "┃" if at < filled else "│"
+        return f"{self.style(''.join(cells), gauge['color'])} {numbers}"
 
     def compaction(self, event: Json) -> None:
         """Show that a tier started, or how it ended."""
@@ -154,7 +163,7 @@ class Terminal:
         when = _TRIGGERS.get(event["trigger"], event["trigger"])
         match event["status"]:
             case "started":
-                self.line(f"▼ {name} {when}: a model writes a summary …", "yellow")
+                self._marked(f"{name} {when}: a model writes a summary …")
             case "completed":
                 what = (
                     f"{event['partsElided']} tool outputs blanked"
@@ -162,19 +171,42 @@ class Terminal:
                     else f"{event['messagesCovered']} messages summarised"
                 )
                 sizes = f"{_tokens(event['before'])} → {_tokens(event['after'])} tokens"
-                self.line(f"▼ {name} {when}: {what}, {sizes}", "yellow")
+                self._marked(f"{name} {when}: {what}, {sizes}")
             case ended:
                 reason = f": {as_shown(event['reason'])}" if event.get("reason") else ""
-                self.line(f"▼ {name} {ended}{reason}", "yellow")
+                self._marked(f"{name} {ended}{reason}")
+
+    def _marked(self, text: str) -> None:
+        self.paragraph(text, "yellow", first="▼ ", indent="  ")
 
     # --- parts of it --------------------------------------------------------------------------------------------------
 
     def _stream_on(self, kind: Literal["text", "thought"], text: str) -> None:
         if self._streams != kind:
             self.end_line()
+            self._column = 0
         self._streams = kind
         self._newest_call = ""
-        self._write(self.style(text, "dim") if kind == "thought" else text)
+        if not self._is_terminal:
+            self._write(text)
+            return
+        # A terminal would break a line within a word. A word is shown once it is known to fit.
+        for piece in _PIECES.findall(text):
+            if not piece.isspace():
+                self._word += piece
+                continue
+            self._put_word()
+            self._column = 0 if piece == "\n" else self._column + len(piece)
+            if self._column < self.width:
+                self._write(piece)
+
+    def _put_word(self) -> None:
+        word, self._word = self._word, ""
+        if self._column + len(word) > self.width and self._column > 0:
+            self._write("\n")
+            self._column = 0
+        self._column += len(word)
+        self._write(self.style(word, "dim") if self._streams == "thought" else word)
 
     def _begin_call(self, identifier: str) -> None:
         self.line(f"● {self._calls[identifier].title}", "cyan")
@@ -198,7 +230,11 @@ class Terminal:
         if self._newest_call != identifier:
             shown[0] = f"{call.title}: {shown[0]}"
         for number, line in enumerate(shown):
-            self.line(_clipped(f"  {'└' if number == 0 else ' '} {line}", self.width), "red" if failed else "dim")
+            mark = f"  {'└' if number == 0 else ' '} "
+            if failed:
+                self.paragraph(line, "red", first=mark, indent=" " * len(mark))
+            else:
+                self.line(_clipped(f"{mark}{line}", self.width), "dim")
         self._newest_call = ""
 
     def _result(self, call: _Call, lines: Sequence[str], failed: bool) -> list[str]:
