@@ -58,6 +58,10 @@ class _PlainProtocol(JsonRPCProtocol):
 
     def handle_message(self, message: Any) -> None:
         match message:
+            case {"method": "$/cancelRequest", "params": {"id": identifier}}:
+                # One for a question that has just been answered comes too late, and is no fault.
+                if (asked := self._request_futures.pop(identifier, None)) is not None:
+                    asked.cancel()
             case {"method": method, "id": identifier}:
                 super().handle_message(JsonRPCRequestMessage(identifier, method, "2.0", message.get("params")))
             case {"method": method}:
