@@ -5,36 +5,66 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
 from agent_ls import local_model
 
+IN_ORDER = (
+    "? Edit shop.py: allow it?",
+    "└ ok: a basket",
+    "microcompaction at the end of the turn",
+    "for this session)",
+    "full compaction before the next request: a model writes a summary",
+    "full compaction before the next request: ",
+    "● Recall billing_70",
+    "The last compaction is undone",
+    "kill -9",
+    "messages before that turn",
+    "Tool definitions",
+    "Everything shown was checked",
+)
+
+
+WITHOUT_THE_MODEL = """\
+from agent_ls import local_model
+local_model.is_installed = lambda: False
+from agent_ls.cli.main import main
+main(["demo"])
+"""
+
+
+def demo(home: Path, command: Sequence[str], **more: str) -> subprocess.CompletedProcess[str]:
+    environ = {**os.environ, "NO_COLOR": "1", "COLUMNS": "100", **more}
+    command = [sys.executable, *command]
+    return subprocess.run(command, capture_output=True, text=True, env=environ, check=False, cwd=home)
+
+
+def held(done: subprocess.CompletedProcess[str]) -> None:
+    """It showed everything, in order, and all of it was true."""
+    shown = done.stdout
+    assert done.returncode == 0, shown + done.stderr
+    assert done.stderr == ""
+    rest = shown
+    for words in IN_ORDER:
+        assert words in rest, f"{words!r} does not follow: {shown}"
+        rest = rest.partition(words)[2]
+    assert "✗" not in shown
+
 
 @pytest.mark.local_model
 @pytest.mark.timeout(600)
 @pytest.mark.skipif(not local_model.is_installed(), reason="the local model is not installed (agent-ls install-local)")
-def test_the_demo_shows_what_it_promises() -> None:
-    environ = {**os.environ, "NO_COLOR": "1", "COLUMNS": "100"}
-    done = subprocess.run(
-        [sys.executable, "-m", "agent_ls", "demo"], capture_output=True, text=True, env=environ, check=False
-    )
-    shown = done.stdout
-    assert done.returncode == 0, shown + done.stderr
-    in_order = [
-        "? May I: Edit shop.py",
-        "+    return sum(price * quantity",
-        "✓ Run python3 test_shop.py",
-        "~ microcompaction",
-        "~ full compaction",
-        "✓ Recall billing_25",
-        "The last compaction is undone",
-        "$ kill -9",
-        "Resumed:",
-        "Tool definitions",
-        "Everything shown was checked.",
-    ]
-    places = [shown.find(words) for words in in_order]
-    assert -1 not in places, shown
-    assert places == sorted(places), shown
-    assert "✗ not so" not in shown
+def test_the_demo_shows_what_it_promises(tmp_path: Path) -> None:
+    held(demo(tmp_path, ["-m", "agent_ls", "demo"]))
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.timeout(600)
+def test_without_the_local_model_the_demo_shows_the_same_and_says_how_to_get_it(tmp_path: Path) -> None:
+    hostile = {"AGENT_LS_PERMISSION_MODE": "readOnly", "HTTP_PROXY": "http://127.0.0.1:9"}
+    done = demo(tmp_path, ["-c", WITHOUT_THE_MODEL], **hostile)
+    held(done)
+    assert "agent-ls install-local" in done.stdout
