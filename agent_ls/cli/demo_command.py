@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from attrs import frozen
+from pygls.exceptions import JsonRpcException
 
 from agent_ls import local_model, protocol
 from agent_ls.cli.agent_process import AgentProcess, AgentProcessEnded
@@ -36,6 +37,7 @@ _NEXT: Final = (
     ("agent-ls doctor", "which model and settings it would use, and what is missing"),
     ("README.md", "a minute with Neovim, with VS Code, with any LSP client"),
 )
+_CHARACTERS_READ_PER_SECOND: Final = 60
 _MOST_SUMMARY_LINES: Final = 4
 
 
@@ -88,6 +90,8 @@ class Demo:
                 await self._show(provider)
         except AgentProcessEnded as ended:
             self._check(False, f"the server runs ({ended})")
+        except JsonRpcException as refused:
+            self._check(False, f"what was asked is answered ({refused.message})")
         finally:
             local_model.SERVER.stop()
         return self._verdict(time.monotonic() - began)
@@ -150,7 +154,7 @@ class Demo:
         self._check(len(recalled) > 20 and held, "what was blanked and summarised was recalled to the byte")
 
     async def _undo(self, agent: AgentProcess) -> None:
-        self._caption("A compaction can be taken back. (Old tool outputs are blanked again; see the gauge.)")
+        await self._caption("A compaction can be taken back. (Old tool outputs are blanked again; see the gauge.)")
         before = self.percents[-1]
         await self._prompt(agent, "/undo")
         self._check("is undone" in self.answer and self.percents[-1] > before, "the compaction was undone")
@@ -158,7 +162,7 @@ class Demo:
     async def _kill_and_resume(self, agent: AgentProcess, provider: DemoProvider) -> AgentProcess:
         step = script.INTERRUPTED
         before = await self._opened(agent)
-        self._caption(step.caption)
+        await self._caption(step.caption)
         self._kill_when_asked = agent
         try:
             await self._prompt(agent, step.prompt)
@@ -166,7 +170,7 @@ class Demo:
         except AgentProcessEnded:
             await agent.kill_and_wait()
         self._kill_when_asked = None
-        self._caption("A new server takes the session up from its log.")
+        await self._caption("A new server takes the session up from its log.")
         again = await self._start(provider)
         after = await self._opened(again)
         self.terminal.paragraph(
@@ -186,14 +190,14 @@ class Demo:
         return _Opened(opened["history"], opened["gauge"], rows[0]["messages"])
 
     async def _show_context(self, agent: AgentProcess) -> None:
-        self._caption("And at any time: what fills the window?")
+        await self._caption("And at any time: what fills the window?")
         await self._prompt(agent, "/context")
         self._check("Tool results" in self.answer, "/context tells what fills the window")
 
     # --- one step -----------------------------------------------------------------------------------------------------
 
     async def _step(self, agent: AgentProcess, step: Step) -> None:
-        self._caption(step.caption)
+        await self._caption(step.caption)
         self._permission = step.permission
         await self._prompt(agent, step.prompt)
 
@@ -207,10 +211,12 @@ class Demo:
             self._check(False, f"“{prompt}” is answered")
         self._show_gauge(result["gauge"])
 
-    def _caption(self, text: str) -> None:
+    async def _caption(self, text: str) -> None:
         self.terminal.line()
         self.terminal.paragraph(text, "blue")
         self.terminal.line()
+        if self.terminal.is_terminal:
+            await asyncio.sleep(len(text) / _CHARACTERS_READ_PER_SECOND)
 
     def _show_gauge(self, gauge: Json) -> None:
         self.terminal.line(self.terminal.gauge(gauge))
@@ -250,7 +256,7 @@ class Demo:
         self.questions += 1
         self.terminal.question(request["toolCall"])
         if self._kill_when_asked is not None:
-            self.terminal.line("  kill -9", "red")
+            self.terminal.line("  $ kill -9", "red")
             self._kill_when_asked.kill()
             return {"outcome": "cancelled"}
         options = {option["optionId"]: option["name"] for option in request["options"]}
@@ -276,7 +282,7 @@ class Demo:
             return 1
         say.line(f"Everything shown was checked, in {seconds:.0f} seconds. What next:", "bold")
         for what, why in _NEXT:
-            say.paragraph(why, first=f"  {what:<16}", indent=" " * 18)
+            say.paragraph(why, first=f"  {what:<17}", indent=" " * 19)
         return 0
 
 

@@ -41,7 +41,8 @@ _PIECES: Final = re.compile(r"\n|[^\S\n]+|\S+")
 _GAUGE_CELLS: Final = 25
 _FEWEST_GAUGE_CELLS: Final = 10
 _WIDEST: Final = 100
-_MOST_DIFF_LINES: Final = 30
+_MOST_DIFF_LINES: Final = 200
+"""Many: a person is asked to allow what is shown."""
 _MOST_RESULT_LINES: Final = 3
 _STDOUT: Final = "[stdout]"
 """How the shell tool marks what is no error output: a person expects no other."""
@@ -68,8 +69,8 @@ class Terminal:
         self._stream = stream or sys.stdout
         if isinstance(self._stream, io.TextIOWrapper):
             self._stream.reconfigure(errors="replace")  # a terminal that has no ● is shown a question mark
-        self._is_terminal = self._stream.isatty()
-        self._colours = self._is_terminal and not os.environ.get("NO_COLOR")
+        self.is_terminal = self._stream.isatty()
+        self._colours = self.is_terminal and not os.environ.get("NO_COLOR")
         self._most_diff_lines = most_diff_lines
         self._at_line_start = True
         self._streams: Literal["text", "thought"] | None = None
@@ -77,6 +78,7 @@ class Terminal:
         self._word = ""
         self._calls: dict[str, _Call] = {}
         self._newest_call = ""
+        self._running: set[str] = set()
 
     @property
     def width(self) -> int:
@@ -187,7 +189,7 @@ class Terminal:
             self._column = 0
         self._streams = kind
         self._newest_call = ""
-        if not self._is_terminal:
+        if not self.is_terminal:
             self._write(text)
             return
         # A terminal would break a line within a word. A word is shown once it is known to fit.
@@ -211,6 +213,7 @@ class Terminal:
     def _begin_call(self, identifier: str) -> None:
         self.line(f"● {self._calls[identifier].title}", "cyan")
         self._newest_call = identifier
+        self._running.add(identifier)
 
     def _call_changed(self, identifier: str, update: Json) -> None:
         call = self._calls.setdefault(identifier, _Call(update.get("title") or "", "other"))
@@ -227,7 +230,7 @@ class Terminal:
             if line.strip() and line != _STDOUT
         ]
         shown = self._result(call, lines, failed)
-        if self._newest_call != identifier:
+        if self._newest_call != identifier or len(self._running) > 1:
             shown[0] = f"{call.title}: {shown[0]}"
         for number, line in enumerate(shown):
             mark = f"  {'└' if number == 0 else ' '} "
@@ -236,6 +239,7 @@ class Terminal:
             else:
                 self.line(_clipped(f"{mark}{line}", self.width), "dim")
         self._newest_call = ""
+        self._running.discard(identifier)
 
     def _result(self, call: _Call, lines: Sequence[str], failed: bool) -> list[str]:
         if not lines:
@@ -256,7 +260,7 @@ class Terminal:
             # The first two lines name the file, which the title does.
             lines = list(difflib.unified_diff(old, new, lineterm="", n=2))[2:]
             for line in lines[: self._most_diff_lines]:
-                self.line(_clipped(f"    {as_shown(line)}", self.width), *_diff_style(line))
+                self.line(f"    {as_shown(line)}", *_diff_style(line))
             if (left := len(lines) - self._most_diff_lines) > 0:
                 self.line(f"    … {left} more lines", "dim")
 

@@ -53,3 +53,15 @@ def test_what_goes_wrong_is_said_in_words(tmp_path: Path) -> None:
     with Simulator() as simulator:
         done = chat(simulator, workspace, "hello\n", "--model", "nobody:knows")
         assert "Unknown model 'nobody:knows'" in done.stdout
+        assert done.returncode == 1
+        lost = chat(simulator, workspace, "hello\n", "--resume", "nothing")
+        assert lost.returncode == 1
+        assert "nothing" in lost.stdout
+        assert simulator.requests == []
+
+
+def test_a_folder_that_is_not_there_is_said_and_no_server_started(tmp_path: Path) -> None:
+    with Simulator() as simulator:
+        done = chat(simulator, tmp_path / "nowhere", "hello\n")
+    assert done.returncode == 1
+    assert f"There is no folder {tmp_path / 'nowhere'}" in done.stderr

@@ -21,7 +21,7 @@ IN_ORDER = (
     "full compaction before the next request: ",
     "● Recall billing_70",
     "The last compaction is undone",
-    "kill -9",
+    "$ kill -9",
     "messages before that turn",
     "Tool definitions",
     "Everything shown was checked",
@@ -68,3 +68,12 @@ def test_without_the_local_model_the_demo_shows_the_same_and_says_how_to_get_it(
     done = demo(tmp_path, ["-c", WITHOUT_THE_MODEL], **hostile)
     held(done)
     assert "agent-ls install-local" in done.stdout
+
+
+def test_a_claim_that_does_not_hold_is_named_and_fails_the_demo(tmp_path: Path) -> None:
+    too_large = "from agent_ls.demo import script\nscript.WINDOW = 100_000\n"
+    done = demo(tmp_path, ["-c", too_large + WITHOUT_THE_MODEL])
+    assert done.returncode == 1
+    assert "✗ not so: past 60 % a microcompaction made room" in done.stdout
+    assert "✓ after kill -9 every message is still there" in done.stdout
+    assert "Not everything shown is true" in done.stdout
