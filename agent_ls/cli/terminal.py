@@ -114,8 +114,9 @@ class Terminal:
     def user(self, prompt: str) -> None:
         """What the person said, and of a long prompt how much more."""
         self._newest_call = ""
+        self._running.clear()
         first, _, rest = as_shown(prompt).partition("\n")
-        more = f" (and {rest.count(chr(10)) + 1} more lines)" if rest else ""
+        more = f" {_more(rest.count(chr(10)) + 1)}" if rest else ""
         self.paragraph(first + more, "bold", first="> ", indent="  ")
 
     def update(self, update: Json) -> None:
@@ -247,7 +248,7 @@ class Terminal:
         if call.kind in _COUNTED_KINDS and not failed:
             return [f"{len(lines)} lines" if len(lines) > 1 else lines[0]]
         left = len(lines) - _MOST_RESULT_LINES
-        return [*lines[:_MOST_RESULT_LINES], *([f"… {left} more lines"] if left > 0 else [])]
+        return [*lines[:_MOST_RESULT_LINES], *([_more(left)] if left > 0 else [])]
 
     def _diffs(self, identifier: str, content: Sequence[Json]) -> None:
         diffs = [item for item in content if item.get("type") == "diff"]
@@ -262,7 +263,7 @@ class Terminal:
             for line in lines[: self._most_diff_lines]:
                 self.line(f"    {as_shown(line)}", *_diff_style(line))
             if (left := len(lines) - self._most_diff_lines) > 0:
-                self.line(f"    … {left} more lines", "dim")
+                self.line(f"    {_more(left)}", "dim")
 
     def _write(self, text: str) -> None:
         if text:
@@ -285,6 +286,10 @@ def _diff_style(line: str) -> Sequence[Style]:
 
 def _clipped(text: str, width: int) -> str:
     return text if len(text) <= width else f"{text[: width - 1]}…"
+
+
+def _more(lines: int) -> str:
+    return f"… {lines} more line{'s' if lines > 1 else ''}"
 
 
 def _tokens(tokens: Json) -> str:

@@ -39,7 +39,7 @@ class Step:
 WINDOW: Final = 16_000
 """Tokens: small, so that it fills while one watches."""
 
-_LAST_CHARACTERS: Final = 110
+_LAST_CHARACTERS: Final = 49
 _FOUND: Final = re.compile(r"(?P<id>message-[\d.]+) \(result of read_file, (?P<length>\d+) characters\)")
 
 
