@@ -254,6 +254,7 @@ class Session:
         async with self._lock:
             self._task = asyncio.current_task()
             self.meter.state = state
+            self.on_warning("settings", self.setup.reread_settings())
             self.publish_gauge()
             try:
                 yield

@@ -81,6 +81,10 @@ class TurnSetup:
         """The settings in force now."""
         return self.live_settings.current
 
+    def reread_settings(self) -> str | None:
+        """Take a changed user file into force (DESIGN §8: no restart); what is wrong with it, if anything is."""
+        return " ".join(refusal.message for refusal in self.live_settings.reread_user_file().refused) or None
+
     async def model(self) -> ResolvedModel:
         """The session's model, made anew when its settings changed. Raises ModelUnavailable."""
         now = self.settings

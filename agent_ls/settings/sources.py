@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import platformdirs
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from agent_ls.errors import SettingsInvalid
 from agent_ls.protocol import CONFIGURATION_SECTION
@@ -164,18 +164,15 @@ class LiveSettings:
         self._effective = effective
         return effective
 
-    def reread_user_file(self) -> bool:
-        """Read the user's file again if it changed; True if the settings did. A bad file changes nothing."""
+    def reread_user_file(self) -> Effective:
+        """What is in force, after reading the user's file again if it changed. A file with a bad value changes nothing
+        but `refused`, which says why."""
         stamp = _stamp(self._user_file)
-        if stamp == self._user_file_stamp:
-            return False
-        self._user_file_stamp = stamp
-        effective = self._resolve(self._configuration)
-        if effective.refused:
-            return False
-        changed = effective.settings != self._effective.settings
-        self._effective = effective
-        return changed
+        if stamp != self._user_file_stamp:
+            self._user_file_stamp = stamp
+            effective = self._resolve(self._configuration)
+            self._effective = evolve(self._effective, refused=effective.refused) if effective.refused else effective
+        return self._effective
 
     def _resolve(self, configuration: object) -> Effective:
         return resolve(

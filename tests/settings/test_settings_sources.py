@@ -183,15 +183,20 @@ def test_a_change_is_not_refused_for_what_another_source_had_wrong_before() -> N
     assert live.current.memory_max_bytes == 7
 
 
-def test_the_user_s_file_is_read_again_when_it_changed(user_file: Path) -> None:
+def test_the_user_s_file_is_read_again_when_it_changed_and_a_bad_one_changes_nothing_but_says_why(
+    user_file: Path,
+) -> None:
     live = LiveSettings(user_file, {})
-    assert not live.reread_user_file()
     user_file.write_text("memory_max_lines = 9")
-    assert live.reread_user_file()
+    assert live.reread_user_file().settings.memory_max_lines == 9
     assert live.current.memory_max_lines == 9
-    user_file.write_text("memory_max_lines = 'nine'")
-    assert not live.reread_user_file()
-    assert live.current.memory_max_lines == 9
+    user_file.write_text("memory_max_lines = 'nine'\nmemory_max_bytes = 5")
+    (refused,) = live.reread_user_file().refused
+    assert (refused.value, refused.source) == ("nine", str(user_file))
+    assert (live.current.memory_max_lines, live.current.memory_max_bytes) == (9, 25_000)
+    user_file.write_text("memory_max_bytes = 5")
+    assert not live.reread_user_file().refused
+    assert (live.current.memory_max_lines, live.current.memory_max_bytes) == (200, 5)
 
 
 def test_fixed_settings_name_their_origin() -> None:
