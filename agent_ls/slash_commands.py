@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Final, Literal
+from collections.abc import Mapping, Sequence
+from typing import Final, Literal, get_args
 
 from attrs import frozen
 
@@ -21,7 +21,7 @@ AVAILABLE: Final[Sequence[AvailableCommand]] = (
     AvailableCommand("remember", "Add a line to this folder's MEMORY.md", hint="the line"),
     AvailableCommand("help", "List these commands"),
 )
-_NAMES: Final = frozenset(command.name for command in AVAILABLE)
+_NAMES: Final[Mapping[str, CommandName]] = {name: name for name in get_args(CommandName)}
 
 # One word right after the slash, then a blank or the end: `/usr/bin` and `/etc` + `/hosts` are paths, not commands.
 _COMMAND = re.compile(r"/(?P<word>[A-Za-z][A-Za-z0-9_-]*)(?:\s+(?P<argument>.*))?\Z", re.DOTALL)
@@ -48,11 +48,8 @@ def parse(prompt: str) -> SlashCommand | UnknownCommand | None:
     if match is None:
         return None
     word = match["word"]
-    argument = (match["argument"] or "").strip()
-    for name in _NAMES:
-        if name == word:
-            return SlashCommand(name, argument)  # type: ignore[arg-type]  # _NAMES are CommandName by a test
-    return UnknownCommand(word)
+    name = _NAMES.get(word)
+    return SlashCommand(name, (match["argument"] or "").strip()) if name is not None else UnknownCommand(word)
 
 
 def listing() -> str:

@@ -153,11 +153,15 @@ class _Rewriter:
             }
         if isinstance(value, list | tuple | set | frozenset):
             return [self._value(item) for item in value]
-        if dataclasses.is_dataclass(value) and type(value).__module__.startswith("pydantic_ai"):
+        if (
+            dataclasses.is_dataclass(value)
+            and not isinstance(value, type)
+            and type(value).__module__.startswith("pydantic_ai")
+        ):
             changed = {
                 each.name: self._value(getattr(value, each.name)) for each in dataclasses.fields(value) if each.init
             }
-            return dataclasses.replace(value, **changed)  # type: ignore[type-var]  # is_dataclass also admits classes
+            return dataclasses.replace(value, **changed)
         if type(value).__module__ == "datetime":
             return value
         return self._foreign(value)
