@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import os
 import select
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -19,6 +20,12 @@ CTRL_C = "\x03"
 CTRL_D = "\x04"
 
 
+def _log_in(terminal: int) -> None:
+    """A terminal sends Ctrl-C to the session it controls; tests in the background inherit that it is ignored."""
+    os.login_tty(terminal)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 class Screen:
     """A chat in a terminal of its own."""
 
@@ -31,8 +38,7 @@ class Screen:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "agent_ls", "chat", str(workspace), "--model", "openai:gpt-5"],
             env=environ,
-            # A terminal sends Ctrl-C only to the session it controls.
-            preexec_fn=lambda: os.login_tty(slave),
+            preexec_fn=lambda: _log_in(slave),
         )
         os.close(slave)
         self.seen = ""
