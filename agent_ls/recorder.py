@@ -13,6 +13,7 @@ from pydantic_ai.messages import AgentStreamEvent, ModelMessage, ModelRequest, M
 from pydantic_ai.models import ModelRequestContext, ModelRequestParameters
 
 from agent_ls.history import History
+from agent_ls.models.prefixed import PrefixedModel, newest_exchange
 from agent_ls.tools.presentation import changes_something
 
 
@@ -21,15 +22,17 @@ class HistoryRecorder(AbstractCapability[Any]):
     """One run's bridge to the history.
 
     Before a request: what the run added since (tool results, steering) is logged, room is made, and the run is
-    handed the history. After a response: it is logged before any of its tools runs (DESIGN §4 write-ahead), and
-    synced to disk when one of them changes something. Invariant between hooks: the first `_known` messages of the
-    run are in the history.
+    handed the newest exchange of the history, its model what comes before. After a response: it is logged before any
+    of its tools runs (DESIGN §4 write-ahead), and synced to disk when one of them changes something. Invariant between
+    hooks: the run's first `_known` messages are the history from `_start` on.
     """
 
     history: History
+    model: PrefixedModel
     before_request: Callable[[ModelRequestParameters], Awaitable[None]]
     on_response: Callable[[ModelResponse], None]
     on_stream_event: Callable[[AgentStreamEvent], None]
+    _start: int = 0
     _known: int | None = None
     _context: RunContext[Any] | None = None
     _steering: list[str] = field(default_factory=list)
@@ -45,10 +48,17 @@ class HistoryRecorder(AbstractCapability[Any]):
         if self._known is not None:
             self._append(ctx.messages[self._known :])
         await self.before_request(request_context.model_request_parameters)
-        ctx.messages[:] = self.history.messages
-        request_context.messages = list(self.history.messages)
+        ctx.messages[:] = self.newest_messages()
+        request_context.messages = list(ctx.messages)
         self._known = len(ctx.messages)
         return request_context
+
+    def newest_messages(self) -> list[ModelMessage]:
+        """What the run holds of the history; the rest goes in front of its requests."""
+        messages = self.history.messages
+        self._start = newest_exchange(messages)
+        self.model.put_in_front(messages[: self._start])
+        return list(messages[self._start :])
 
     async def after_model_request(
         self, ctx: RunContext[Any], *, request_context: ModelRequestContext, response: ModelResponse
@@ -56,7 +66,7 @@ class HistoryRecorder(AbstractCapability[Any]):
         """Log the response ahead of its tools."""
         durable = any(changes_something(call.tool_name) for call in response.tool_calls)
         self.history.append(response, durable=durable)
-        self._known = len(self.history.messages)
+        self._known = len(self.history.messages) - self._start
         self.on_response(response)
         return response
 

@@ -24,6 +24,7 @@ from pydantic_ai.usage import UsageLimits
 from agent_ls.errors import AgentError
 from agent_ls.history import History
 from agent_ls.models import ContextOverflow, Fatal, ResolvedModel, Transient, classify, retry_delays, seconds_to_wait
+from agent_ls.models.prefixed import PrefixedModel
 from agent_ls.protocol import SessionUpdate, StopReason, TurnUsage
 from agent_ls.recorder import HistoryRecorder
 from agent_ls.updates import ToolCallIds, updates_of_event
@@ -140,10 +141,11 @@ class Turn:
                 return self._outcome(self._stop_reason())
 
     async def _run_leg(self) -> None:
-        recorder = HistoryRecorder(self.history, self._before_request, self._on_response, self._on_event)
+        model = PrefixedModel(self.model.model)
+        recorder = HistoryRecorder(self.history, model, self._before_request, self._on_response, self._on_event)
         self._recorder = recorder
         agent = Agent(
-            self.model.model,
+            model,
             instructions=self.instructions,
             capabilities=[recorder, *self.capabilities],
             retries=_TOOL_RETRIES,
@@ -151,7 +153,7 @@ class Turn:
         try:
             await agent.run(
                 None,
-                message_history=list(self.history.messages),
+                message_history=recorder.newest_messages(),
                 usage_limits=UsageLimits(request_limit=None),
             )
         except BaseException as error:
