@@ -12,6 +12,7 @@ from attrs import define, field
 from pydantic_ai.capabilities import AbstractCapability
 
 from agent_ls.client import Client
+from agent_ls.garbage import never_look_again
 from agent_ls.history import History
 from agent_ls.memory.clip import Caps
 from agent_ls.memory.instructions import InstructionReader, Instructions
@@ -93,6 +94,7 @@ class TurnSetup:
             name, window, reserve = key
             self._model = await asyncio.to_thread(resolve_model, name, window=window, reserve_fraction=reserve)
             self._model_key = key
+            never_look_again()  # at the provider's SDK
         return self._model
 
     async def summarizer(self) -> ResolvedModel:

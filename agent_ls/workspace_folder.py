@@ -12,6 +12,7 @@ from attrs import define, field
 
 from agent_ls.client import Client
 from agent_ls.errors import AgentError, SessionBusy, SessionNotFound
+from agent_ls.garbage import never_look_again
 from agent_ls.history import History
 from agent_ls.log.catalog import delete_session, find_session, latest_session, list_sessions
 from agent_ls.log.directory import SessionDirectory, session_directory
@@ -70,6 +71,7 @@ class WorkspaceFolder:
         find = latest_session(self._sessions_directory) if session_id == LATEST else None
         path = find or find_session(self._sessions_directory, session_id)
         history = await asyncio.to_thread(History.resume, path)
+        never_look_again()  # at its messages
         try:
             await self.close()
         except AgentError:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from agent_ls.errors import AgentError
 from agent_ls.features.log import set_level
 from agent_ls.features.lsp_client import LspClient
+from agent_ls.garbage import never_look_again
 from agent_ls.wire.documents import path_of
 from agent_ls.wire.server import AgentServer
 
@@ -81,6 +82,7 @@ class Host:
 
     async def _make_sessions(self) -> Sessions:
         module: Any = await asyncio.to_thread(importlib.import_module, "agent_ls.sessions")
+        never_look_again()
         sessions: Sessions = module.Sessions(self.client, self.settings)
         await sessions.start(self.folders())
         return sessions

@@ -14,6 +14,7 @@ from typing import BinaryIO, Final, NamedTuple
 from attrs import define, evolve, field, frozen
 from pydantic_ai.messages import ModelMessage, ModelResponse
 
+from agent_ls.garbage import collector_paused
 from agent_ls.log.codec import BadLine, decode, salvage
 from agent_ls.log.dangling import pair_up
 from agent_ls.log.entries import (
@@ -89,7 +90,7 @@ class Original:
 
 def replay(path: Path, *, then: Sequence[UndoEntry] = ()) -> Replayed:
     """The session of the log at `path`, as if the lines `then` stood at its end. Raises OSError."""
-    with path.open("rb") as file:
+    with path.open("rb") as file, collector_paused():
         reader = _Reader(path)
         header = reader.header(file)
         session = _from_last_checkpoint(reader, file, then) or _from_start(reader, file, then)
