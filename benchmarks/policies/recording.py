@@ -1,0 +1,115 @@
+"""A recorded session made ready to be sent again under any policy, in a window of a given size.
+
+What every agent loop does before a policy sees a message is done here, the same for all: tool outputs are bounded on
+entry, each call has its result. Two standing rules of COMPINT (tests/data/compint) are added to each session, as
+recorded sessions state few: one ends the first prompt, one is said while the agent works, a third of the way in.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from attrs import frozen
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    ToolReturnPart,
+    UserPromptPart,
+)
+
+from agent_ls.log.dangling import close_dangling_calls
+
+_COMPINT: Final = Path(__file__).parents[2] / "tests" / "data" / "compint" / "constraints.json"
+_SHARE_OF_WINDOW: Final = 0.10
+_SHARE_OF_ROUND: Final = 0.40
+_CHARACTERS_PER_TOKEN: Final = 3
+_MOST_CHARACTERS: Final = 50_000
+_HEAD_SHARE: Final = 0.6
+
+
+@frozen
+class Recording:
+    """A session's messages, and the indexes of those that begin a turn."""
+
+    name: str
+    messages: Sequence[ModelMessage]
+    turns: frozenset[int]
+
+    @property
+    def requests(self) -> int:
+        """How many requests the session made."""
+        return sum(isinstance(message, ModelResponse) for message in self.messages)
+
+    def ends_turn(self, index: int) -> bool:
+        """Whether the message at `index` is the last of its turn."""
+        return index + 1 == len(self.messages) or index + 1 in self.turns
+
+
+def recording_of(name: str, messages: Sequence[ModelMessage], window: int) -> Recording:
+    """The session as a loop with a window of so many tokens would have recorded it."""
+    closed = close_dangling_calls(messages)
+    bounded = [_bounded(message, window) if isinstance(message, ModelRequest) else message for message in closed]
+    planted = _with_rules(name, bounded)
+    turns = frozenset(
+        index
+        for index, message in enumerate(planted)
+        if isinstance(message, ModelRequest) and _is_prompt(message) and (index == 0 or _answers(planted[index - 1]))
+    )
+    return Recording(name, planted, turns)
+
+
+def _answers(message: ModelMessage) -> bool:
+    return isinstance(message, ModelResponse) and not message.tool_calls
+
+
+def _is_prompt(message: ModelRequest) -> bool:
+    return any(isinstance(part, UserPromptPart) for part in message.parts) and not any(
+        isinstance(part, ToolReturnPart) for part in message.parts
+    )
+
+
+def _bounded(message: ModelRequest, window: int) -> ModelRequest:
+    results = sum(isinstance(part, ToolReturnPart) for part in message.parts)
+    share = min(_SHARE_OF_WINDOW, _SHARE_OF_ROUND / max(results, 1))
+    limit = min(int(window * share * _CHARACTERS_PER_TOKEN), _MOST_CHARACTERS)
+    parts = [
+        replace(part, content=_clipped(part.model_response_str(), limit))
+        if isinstance(part, ToolReturnPart) and len(part.model_response_str()) > limit
+        else part
+        for part in message.parts
+    ]
+    return replace(message, parts=parts, instructions=None)
+
+
+def _clipped(text: str, limit: int) -> str:
+    head = int(limit * _HEAD_SHARE)
+    return f"{text[:head]}\n[… {len(text) - limit} characters left out here …]\n{text[head - limit :]}"
+
+
+def _with_rules(name: str, messages: Sequence[ModelMessage]) -> list[ModelMessage]:
+    rules = [each["constraint"] for each in json.loads(_COMPINT.read_text())]
+    first = sum(name.encode()) % len(rules)
+    top, steering = (_stated(rules[(first + offset) % len(rules)]) for offset in (0, 1))
+    planted = list(messages)
+    start = next(index for index, each in enumerate(planted) if isinstance(each, ModelRequest) and _is_prompt(each))
+    request = planted[start]
+    assert isinstance(request, ModelRequest)
+    planted[start] = replace(request, parts=[*request.parts, UserPromptPart(top)])
+    answered = [
+        index
+        for index, message in enumerate(planted)
+        if isinstance(message, ModelRequest) and any(isinstance(part, ToolReturnPart) for part in message.parts)
+    ]
+    if answered:
+        # After a round's results, as a steered message arrives.
+        planted.insert(answered[len(answered) // 3] + 1, ModelRequest(parts=[UserPromptPart(steering)]))
+    return planted
+
+
+def _stated(rule: str) -> str:
+    return f"For the rest of this session: {rule[0].lower()}{rule[1:]}"
