@@ -27,6 +27,7 @@ from pydantic_ai.providers.anthropic import AnthropicProvider
 from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.settings import ModelSettings
 
+from agent_ls.models.mending import MendingModel
 from agent_ls.models.prefixed import PrefixedModel, newest_exchange
 from tests.compaction.histories import histories
 
@@ -43,8 +44,8 @@ AWKWARD: list[list[ModelMessage]] = [
     [ModelResponse(parts=[TextPart("In")]), ModelResponse(parts=[TextPart(" two.")])],
 ]
 MODELS: dict[str, Model] = {
-    "openai": OpenAIChatModel("gpt-5", provider=OpenAIProvider(api_key="none")),
-    "anthropic": AnthropicModel("claude-opus-4-5", provider=AnthropicProvider(api_key="none")),
+    "openai": MendingModel(OpenAIChatModel("gpt-5", provider=OpenAIProvider(api_key="none"))),
+    "anthropic": MendingModel(AnthropicModel("claude-opus-4-5", provider=AnthropicProvider(api_key="none"))),
 }
 
 

@@ -10,12 +10,10 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import deque
-from collections.abc import AsyncGenerator, Iterable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Final, TypeVar
 
-from pydantic_ai import RunContext
 from pydantic_ai.messages import (
     ModelMessage,
     ModelRequest,
@@ -27,10 +25,8 @@ from pydantic_ai.messages import (
     ToolReturnPart,
     UserPromptPart,
 )
-from pydantic_ai.models import ModelRequestParameters, StreamedResponse
+from pydantic_ai.models import ModelRequestParameters
 from pydantic_ai.models.wrapper import WrapperModel
-from pydantic_ai.settings import ModelSettings
-from pydantic_ai.usage import RequestUsage
 
 NO_OUTPUT: Final = "(no output)"
 EMPTY_PROMPT: Final = "(empty)"
@@ -143,34 +139,8 @@ def _is_blank(text: str) -> bool:
 class MendingModel(WrapperModel):
     """Sends every request with its history mended; otherwise the wrapped model."""
 
-    async def request(
-        self,
-        messages: list[ModelMessage],
-        model_settings: ModelSettings | None,
-        model_request_parameters: ModelRequestParameters,
-    ) -> ModelResponse:
-        """As the wrapped model."""
-        return await self.wrapped.request(mended(messages), model_settings, model_request_parameters)
-
-    @asynccontextmanager
-    async def request_stream(
-        self,
-        messages: list[ModelMessage],
-        model_settings: ModelSettings | None,
-        model_request_parameters: ModelRequestParameters,
-        run_context: RunContext[Any] | None = None,
-    ) -> AsyncGenerator[StreamedResponse]:
-        """As the wrapped model."""
-        async with self.wrapped.request_stream(
-            mended(messages), model_settings, model_request_parameters, run_context
-        ) as stream:
-            yield stream
-
-    async def count_tokens(
-        self,
-        messages: list[ModelMessage],
-        model_settings: ModelSettings | None,
-        model_request_parameters: ModelRequestParameters,
-    ) -> RequestUsage:
-        """As the wrapped model."""
-        return await self.wrapped.count_tokens(mended(messages), model_settings, model_request_parameters)
+    def prepare_messages(
+        self, messages: list[ModelMessage], model_request_parameters: ModelRequestParameters | None = None
+    ) -> list[ModelMessage]:
+        """As the wrapped model, mended."""
+        return mended(self.wrapped.prepare_messages(messages, model_request_parameters))
