@@ -112,7 +112,11 @@ def changed_text(text: str, change: types.TextDocumentContentChangeEvent) -> str
 
 
 def line_edit(old: str, new: str) -> types.TextEdit:
-    """An edit of whole lines that turns `old` into `new`, so that cursors and marks elsewhere stay put."""
+    """An edit of whole lines that turns `old` into `new`, so that cursors and marks elsewhere stay put.
+
+    Where both end in the same line end, the edit leaves the last one alone. Behind it stands a line for LSP that
+    Neovim's buffer does not have: an edit that reaches there is made in steps, each of which Neovim tells the server.
+    """
     before, after = _LINE.findall(old), _LINE.findall(new)
     head = 0
     while head < min(len(before), len(after)) and before[head] == after[head]:
@@ -120,15 +124,26 @@ def line_edit(old: str, new: str) -> types.TextEdit:
     tail = 0
     while tail < min(len(before), len(after)) - head and before[-1 - tail] == after[-1 - tail]:
         tail += 1
-    changed = types.Range(_line_start(before, head), _line_start(before, len(before) - tail))
-    return types.TextEdit(changed, "".join(after[head : len(after) - tail]))
+    start, end = len("".join(before[:head])), len("".join(before[: len(before) - tail]))
+    text = "".join(after[head : len(after) - tail])
+    if end == len(old) and before and after and (line_end := _line_end(before[-1])) == _line_end(after[-1]):
+        if not (start < end and text):
+            # Lines are added or removed behind the last one that stays: its line end is theirs.
+            start, text = start - len(line_end), line_end + text
+        end, text = end - len(line_end), text.removesuffix(line_end)
+    return types.TextEdit(types.Range(_position(old, start), _position(old, end)), text)
 
 
-def _line_start(lines: list[str], index: int) -> types.Position:
-    """Where line `index` begins; past a last line without a line end, its end in UTF-16 units."""
-    if index < len(lines) or not lines or lines[-1].endswith(("\r", "\n")):
-        return types.Position(index, 0)
-    return types.Position(index - 1, sum(map(_units, lines[-1])))
+def _line_end(line: str) -> str:
+    return line[len(line.rstrip("\r\n")) :]
+
+
+def _position(text: str, offset: int) -> types.Position:
+    """The LSP position of an index in `text`, which is not inside a line end."""
+    lines = _LINE.findall(text[:offset])
+    if not lines or _line_end(lines[-1]):
+        return types.Position(len(lines), 0)
+    return types.Position(len(lines) - 1, sum(map(_units, lines[-1])))
 
 
 def _offset(text: str, position: types.Position) -> int:

@@ -65,6 +65,19 @@ def test_an_edit_of_ours_turns_the_old_text_into_the_new(old: str, new: str) -> 
     assert changed_text(old, change(edit.range.start, edit.range.end, edit.new_text)) == new
 
 
+@given(TEXT, TEXT, st.sampled_from(["\n", "\r\n", "\r"]))
+@example("x = 1", "x = 2", "\n")
+@example("", "a", "\n")
+@example("a", "", "\n")
+@example("a\nb", "a", "\n")
+def test_no_edit_of_ours_reaches_behind_the_last_line(old: str, new: str, line_end: str) -> None:
+    old, new = old.rstrip("\r\n") + line_end, new.rstrip("\r\n") + line_end
+    edit = line_edit(old, new)
+    last, _ = positions(old)[-1]
+    assert edit.range.end.line < last.line
+    assert changed_text(old, change(edit.range.start, edit.range.end, edit.new_text)) == new
+
+
 def test_an_edit_leaves_alone_what_did_not_change() -> None:
     edit = line_edit("one\ntwo\nthree\n", "one\n2\nthree\n")
     assert edit == types.TextEdit(types.Range(types.Position(1, 0), types.Position(2, 0)), "2\n")
