@@ -52,10 +52,11 @@ class RecordedTurn:
 
 @frozen
 class RecordedSession:
-    """A session as turns, with the result of every tool call by its id."""
+    """A session as turns, with the result of every tool call by its id; `failed`: ids of calls that failed."""
 
     turns: tuple[RecordedTurn, ...]
     results: dict[str, Any]
+    failed: frozenset[str] = frozenset()
 
     @classmethod
     def load(cls, path: Path) -> Self:
@@ -65,14 +66,16 @@ class RecordedSession:
     @classmethod
     def of(cls, messages: Sequence[ModelMessage]) -> Self:
         """From messages. Calls without a recorded result get one that says so."""
-        results = {
-            part.tool_call_id: part.content
+        returns = [
+            part
             for message in messages
             if isinstance(message, ModelRequest)
             for part in message.parts
             if isinstance(part, ToolReturnPart)
-        }
-        return cls(tuple(_turns(messages)), results)
+        ]
+        results = {part.tool_call_id: part.content for part in returns}
+        failed = frozenset(part.tool_call_id for part in returns if part.outcome == "failed")
+        return cls(tuple(_turns(messages)), results, failed)
 
     @property
     def replies(self) -> list[Reply]:
