@@ -1,8 +1,13 @@
+import re
+from pathlib import Path
 from typing import get_args
 
 import pytest
 
 from agent_ls.slash_commands import AVAILABLE, CommandName, SlashCommand, UnknownCommand, listing, parse
+
+
+ROOT = Path(__file__).parents[1]
 
 
 def test_every_available_command_is_a_command_name() -> None:
@@ -35,3 +40,12 @@ def test_an_unknown_word_is_named() -> None:
 
 def test_the_listing_names_every_command() -> None:
     assert all(f"/{command.name}" in listing() for command in AVAILABLE)
+
+
+@pytest.mark.parametrize(
+    "page",
+    ["README.md", "docs/protocol.md", "editors/neovim/lua/agent_ls/commands.lua", "editors/neovim/doc/agent_ls.txt"],
+)
+def test_every_place_that_lists_the_commands_lists_all(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    assert [command.name for command in AVAILABLE if not re.search(rf"/{command.name}\b", text)] == []
