@@ -14,6 +14,7 @@ from pydantic_ai.models import ModelRequestContext, ModelRequestParameters
 
 from agent_ls.history import History
 from agent_ls.models.prefixed import PrefixedModel, newest_exchange
+from agent_ls.models.request_settings import with_allowance_in
 from agent_ls.tools.presentation import changes_something
 
 
@@ -30,6 +31,7 @@ class HistoryRecorder(AbstractCapability[Any]):
     history: History
     model: PrefixedModel
     before_request: Callable[[ModelRequestParameters], Awaitable[None]]
+    room_for_answer: Callable[[], int]
     on_response: Callable[[ModelResponse], None]
     on_stream_event: Callable[[AgentStreamEvent], None]
     _start: int = 0
@@ -50,6 +52,9 @@ class HistoryRecorder(AbstractCapability[Any]):
         await self.before_request(request_context.model_request_parameters)
         ctx.messages[:] = self.newest_messages()
         request_context.messages = list(ctx.messages)
+        request_context.model_settings = with_allowance_in(
+            self.room_for_answer(), request_context.model_settings, self.model
+        )
         self._known = len(ctx.messages)
         return request_context
 

@@ -19,6 +19,7 @@ from pydantic_ai.models import ModelRequestParameters
 
 from agent_ls.client import Client
 from agent_ls.compaction.occupancy import Measure
+from agent_ls.compaction.round_room import room_for_answer, room_for_results
 from agent_ls.compaction.summary import is_summary
 from agent_ls.compactor import Compactor
 from agent_ls.errors import AgentError, SessionBusy
@@ -87,6 +88,8 @@ class Session:
             directory,
             ids=ids,
             window=lambda: session.compactor.levels().window,
+            room=lambda: session.room_for_results(),
+            weigh=lambda text: session.compactor.measure.estimator.text(text),
             announce=lambda update: session.on_update(update),
         )
         compactor = Compactor(
@@ -235,6 +238,13 @@ class Session:
         if self.meter.warn("retrying", reason):
             self.publish_gauge()
 
+    def room_for_results(self) -> int:
+        """Tokens the results of the round that runs may take together."""
+        messages = self.history.messages
+        start = self._turn.start if self._turn is not None else len(messages) - 1
+        compactor = self.compactor
+        return room_for_results(messages, start, compactor.levels(), compactor.budgets(), compactor.measure.estimator)
+
     def publish_gauge(self) -> Gauge:
         """Send the gauge as it is now."""
         gauge = self.meter.gauge()
@@ -277,6 +287,7 @@ class Session:
             model=model,
             capabilities=self.setup.capabilities(model),
             instructions=lambda: self.setup.instructions(model),
+            room_for_answer=lambda: room_for_answer(self.compactor.projected, self.compactor.levels()),
             max_requests=self.setup.settings.max_requests_per_turn,
             ids=self._ids,
         )

@@ -76,7 +76,11 @@ class _RequestLimitReached(Exception):
 
 @define
 class Turn:
-    """Runs one turn over a history whose last message is the request to answer."""
+    """Runs one turn over a history whose last message is the request to answer.
+
+    `room_for_answer` is what the request that is due leaves of the window, in tokens. `start` is the index of the
+    turn's prompt in the history, which moves when the history is compacted.
+    """
 
     history: History
     cascade: Cascade
@@ -84,16 +88,17 @@ class Turn:
     model: ResolvedModel
     capabilities: Sequence[AbstractCapability[Any]]
     instructions: Callable[[], str]
+    room_for_answer: Callable[[], int]
     max_requests: int
     ids: ToolCallIds
-    _start: int = field(init=False, default=0)
+    start: int = field(init=False, default=0)
     _recorder: HistoryRecorder | None = field(init=False, default=None)
     _responses: list[ModelResponse] = field(init=False, factory=list)
     _requests: int = field(init=False, default=0)
 
     async def run(self) -> TurnOutcome:
         """Run the turn. Being cancelled is an outcome, not an error. Raises AgentError when it fails for good."""
-        self._start = len(self.history.messages) - 1
+        self.start = len(self.history.messages) - 1
         try:
             return await self._run_legs()
         except asyncio.CancelledError:
@@ -121,10 +126,10 @@ class Turn:
                 self.history.close_dangling_calls()
                 match classify(error):
                     case ContextOverflow() as overflow:
-                        start = await self.cascade.after_overflow(self._start, overflow) if may_recover else None
+                        start = await self.cascade.after_overflow(self.start, overflow) if may_recover else None
                         if start is None:
                             raise overflow.error from error
-                        self._start, may_recover = start, False
+                        self.start, may_recover = start, False
                     case Transient(error=transient, retry_after=retry_after):
                         delay = next(delays, None)
                         if delay is None:
@@ -142,7 +147,14 @@ class Turn:
 
     async def _run_leg(self) -> None:
         model = PrefixedModel(self.model.model)
-        recorder = HistoryRecorder(self.history, model, self._before_request, self._on_response, self._on_event)
+        recorder = HistoryRecorder(
+            history=self.history,
+            model=model,
+            before_request=self._before_request,
+            room_for_answer=self.room_for_answer,
+            on_response=self._on_response,
+            on_stream_event=self._on_event,
+        )
         self._recorder = recorder
         agent = Agent(
             model,
@@ -168,7 +180,7 @@ class Turn:
         self.listener.on_request(parameters)
         if self._requests >= self.max_requests:
             raise _RequestLimitReached
-        self._start = await self.cascade.before_request(self._start)
+        self.start = await self.cascade.before_request(self.start)
         self._requests += 1
 
     def _on_response(self, response: ModelResponse) -> None:

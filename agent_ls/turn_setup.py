@@ -52,6 +52,8 @@ class TurnSetup:
         *,
         ids: ToolCallIds,
         window: Callable[[], int],
+        room: Callable[[], int],
+        weigh: Callable[[str], int],
         announce: Callable[[ToolCallUpdate | Plan], None],
     ) -> TurnSetup:
         """The setup of a session whose files are in `directory`. What a person always allows is in their own files."""
@@ -66,6 +68,8 @@ class TurnSetup:
             client=client,
             settings=lambda: settings.current,
             window=window,
+            room=room,
+            weigh=weigh,
             recall=history,
             anything_elided=lambda: history.last_compaction is not None or history.anything_elided,
             permissions=PermissionPolicy(

@@ -34,3 +34,16 @@ def request_settings(model: Model, window: int | None, reserve_fraction: float) 
     anthropic["anthropic_cache_instructions"] = True
     anthropic["anthropic_cache_messages"] = True
     return settings
+
+
+def with_allowance_in(room: int, settings: ModelSettings | None, model: Model) -> ModelSettings | None:
+    """One request's settings, with an output allowance, where it names one, of no more than `room` tokens.
+
+    Providers refuse a request whose allowance does not fit the window beside the prompt (Anthropic: "input length and
+    `max_tokens` exceed context limit"), however short the answer would be.
+    """
+    own = settings or ModelSettings()
+    allowance = own.get("max_tokens", (model.settings or ModelSettings()).get("max_tokens"))
+    if allowance is None or allowance <= room:
+        return settings
+    return ModelSettings(**{**own, "max_tokens": max(room, 1)})

@@ -18,6 +18,7 @@ from agent_ls.tools.permissions import PermissionPolicy
 from agent_ls.tools.places import Places
 from agent_ls.tools.processes import ChildProcesses, end_orphans
 from agent_ls.tools.readings import Readings
+from agent_ls.tools.result_room import ResultRoom
 
 
 class RecallSource(Protocol):
@@ -32,7 +33,8 @@ class ToolEnvironment:
     """One session's surroundings; make it once per session, as it holds what the session has read and started.
 
     `workspace` is resolved. `outputs` is a private directory for results too long for the window, made when needed.
-    `window` is the model's input window in tokens, `anything_elided` whether recall has something to find,
+    `window` is the model's input window in tokens, `room` what of it the results of the round that begins may take,
+    `weigh` estimates a text's tokens, `anything_elided` whether recall has something to find,
     `call_id` a client's id of the tool call the provider calls so, `announce` sends an update to the client.
     """
 
@@ -41,6 +43,8 @@ class ToolEnvironment:
     client: Client
     settings: Callable[[], Settings]
     window: Callable[[], int]
+    room: Callable[[], int]
+    weigh: Callable[[str], int]
     recall: RecallSource
     anything_elided: Callable[[], bool]
     permissions: PermissionPolicy
@@ -51,6 +55,7 @@ class ToolEnvironment:
     documents: Documents = field(init=False)
     readings: Readings = field(init=False, factory=Readings)
     long_outputs: LongOutputs = field(init=False)
+    result_room: ResultRoom = field(init=False)
     children: ChildProcesses = field(init=False)
 
     @places.default
@@ -64,6 +69,10 @@ class ToolEnvironment:
     @long_outputs.default
     def _long_outputs(self) -> LongOutputs:
         return LongOutputs(self.outputs)
+
+    @result_room.default
+    def _result_room(self) -> ResultRoom:
+        return ResultRoom(self.window, self.room, self.weigh)
 
     @children.default
     def _children(self) -> ChildProcesses:

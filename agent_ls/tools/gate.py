@@ -16,19 +16,20 @@ from pydantic import ValidationError
 from pydantic_ai import RunContext
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.exceptions import ModelRetry, ToolFailed, ToolFailedError, ToolRetryError
-from pydantic_ai.messages import BinaryContent, ToolCallPart, ToolReturnPart
-from pydantic_ai.models import Model
+from pydantic_ai.messages import BinaryContent, ModelResponse, ToolCallPart, ToolReturnPart
+from pydantic_ai.models import Model, ModelRequestContext
 from pydantic_ai.tools import ToolDefinition
 
+from agent_ls.compaction.estimate import IMAGE_TOKENS
 from agent_ls.errors import AgentError
 from agent_ls.protocol import TextContent, ToolCall, ToolCallDiff, ToolCallLocation, ToolCallText, ToolCallUpdate
 from agent_ls.tools.changes import Impossible, Proposal, propose
 from agent_ls.tools.environment import ToolEnvironment
-from agent_ls.tools.output import Bounds
 from agent_ls.tools.permissions import Action, Change, Read, Refused, Run
 from agent_ls.tools.places import Place
 from agent_ls.tools.presentation import describe_call
 from agent_ls.tools.readings import content_hash
+from agent_ls.tools.result_room import ResultShare
 
 logger = logging.getLogger(__name__)
 
@@ -56,6 +57,13 @@ class Gate(AbstractCapability[Any]):
     async def prepare_tools(self, ctx: RunContext[Any], tool_defs: list[ToolDefinition]) -> list[ToolDefinition]:
         """What alters something runs alone and in the order the model wrote: an edit, then the test of it."""
         return [replace(each, sequential=each.name in _ALTERING_TOOLS) for each in tool_defs]
+
+    async def after_model_request(
+        self, ctx: RunContext[Any], *, request_context: ModelRequestContext, response: ModelResponse
+    ) -> ModelResponse:
+        """The results of a response's calls share the room that is left."""
+        self._environment.result_room.begin_round(len(response.tool_calls))
+        return response
 
     async def wrap_tool_validate(
         self, ctx: RunContext[Any], *, call: ToolCallPart, tool_def: ToolDefinition, args: Any, handler: Any
@@ -164,22 +172,33 @@ class Gate(AbstractCapability[Any]):
             environment.readings.note_result(place.path, result)
 
     def _bounded(self, result: Any, ctx: RunContext[Any]) -> Any:
+        share = self._environment.result_room.next_result()
         if isinstance(result, str):
-            return self._bound(result)
+            return self._bounded_text(result, share)
         if isinstance(result, list):
             sees_images = isinstance(ctx.model, Model) and ctx.model.profile.get("supports_image_input", True)
-            return [self._bounded_item(item, sees_images=sees_images) for item in result]
+            return [self._bounded_item(item, share, sees_images=sees_images) for item in result]
         return result
 
-    def _bounded_item(self, item: Any, *, sees_images: bool) -> Any:
+    def _bounded_item(self, item: Any, share: ResultShare, *, sees_images: bool) -> Any:
         if isinstance(item, str):
-            return self._bound(item)
-        if isinstance(item, BinaryContent) and not (sees_images and item.is_image):
+            return self._bounded_text(item, share)
+        if not isinstance(item, BinaryContent):
+            return item
+        if not (sees_images and item.is_image):
             return f"[{item.media_type}, {len(item.data)} bytes: this model cannot be shown it]"
+        if share.tokens < IMAGE_TOKENS:
+            return f"[{item.media_type}, {len(item.data)} bytes: the window has no room for it beside what else is new]"
+        share.take(IMAGE_TOKENS)
         return item
 
     def _bound(self, text: str) -> str:
-        return self._environment.long_outputs.bound(text, Bounds.of_window(self._environment.window()))
+        return self._bounded_text(text, self._environment.result_room.next_result())
+
+    def _bounded_text(self, text: str, share: ResultShare) -> str:
+        bounded = self._environment.long_outputs.bound(text, share.bounds())
+        share.take_text(bounded)
+        return bounded
 
 
 def _text_of(part: Any) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +18,8 @@ _DENSE_CHARACTERS_PER_TOKEN: Final = 1
 _LONGEST_MEAN_WORD: Final = 20
 _MOST_FOREIGN: Final = 0.3
 _HEAD_SHARE: Final = 0.6
+_NOTE_TOKENS: Final = 60
+"""What the note in place of a cut takes; a result of that much is never cut."""
 _MOST_LOOKED_AT: Final = 4 * _MOST_CHARACTERS
 _MOST_KEPT_CHARACTERS: Final = 20_000_000
 _MOST_KEPT_IN_ALL: Final = 10 * _MOST_KEPT_CHARACTERS
@@ -26,15 +29,37 @@ _DENSE_HEAD: Final = 80
 
 
 @frozen
-class Bounds:
-    """How much one result may hold, as tokens turned into characters by a cautious guess at the kind of text."""
+class Share:
+    """What is left for one result of a round, in tokens as `weigh` counts them."""
 
     tokens: int
+    weigh: Callable[[str], int]
+
+    def characters_of(self, text: str, most: int) -> int:
+        """How many characters of both ends of `text`, at most `most`, weigh no more than the share."""
+        limit = min(len(text), most)
+        if self.weigh(_both_ends(text, limit)) <= max(self.tokens, _NOTE_TOKENS):
+            return most
+        room = max(self.tokens - _NOTE_TOKENS, 0)
+        while limit and (weight := self.weigh(_both_ends(text, limit))) > room:
+            limit = limit * room // weight
+        return limit
+
+
+@frozen
+class Bounds:
+    """How much one result may hold: `tokens`, turned into characters by a cautious guess at the kind of text.
+
+    Where there is a `share` (of a round's room), no more than that either.
+    """
+
+    tokens: int
+    share: Share | None = None
 
     @classmethod
-    def of_window(cls, window: int) -> Bounds:
+    def of_window(cls, window: int, share: Share | None = None) -> Bounds:
         """A tenth of a window of `window` tokens."""
-        return cls(int(window * _SHARE_OF_WINDOW))
+        return cls(int(window * _SHARE_OF_WINDOW), share)
 
     @property
     def characters(self) -> int:
@@ -43,6 +68,10 @@ class Bounds:
 
     def characters_for(self, text: str) -> int:
         """The most characters of `text`: fewer if its words are too long for words, or not in the Latin script."""
+        most = self._guess(text)
+        return most if self.share is None else self.share.characters_of(text, most)
+
+    def _guess(self, text: str) -> int:
         sample = text[:_MOST_CHARACTERS]
         words = sample.split()
         foreign = len(sample) - len(sample.encode("ascii", "ignore"))
@@ -72,10 +101,8 @@ class LongOutputs:
         limit = bounds.characters_for(thinned)
         if len(thinned) <= limit:
             return thinned if thinned == clean else f"{thinned}\n[Encoded data was left out. {self._where(clean)}]"
-        head = int(limit * _HEAD_SHARE)
-        tail = limit - head
         note = f"[… {len(clean) - limit} characters left out here. {self._where(clean)} …]"
-        return f"{thinned[:head]}\n{note}\n{thinned[-tail:]}"
+        return _both_ends(thinned, limit, f"\n{note}\n")
 
     def read(self, name: str) -> str | None:
         """A kept text by its name; None if there is none."""
@@ -112,6 +139,14 @@ class LongOutputs:
             return None
         self._kept += len(kept)
         return f"output-{self._count}"
+
+
+def _both_ends(text: str, characters: int, between: str = "") -> str:
+    """So many characters of a text from its head and its tail; all of a text that has no more."""
+    if len(text) <= characters:
+        return text
+    head = int(characters * _HEAD_SHARE)
+    return f"{text[:head]}{between}{text[len(text) - characters + head :]}"
 
 
 def _thinned(match: re.Match[str]) -> str:

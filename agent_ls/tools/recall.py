@@ -28,6 +28,8 @@ TOOL_NAME: Final = "recall"
 _MOST_MATCHES: Final = 10
 _EXCERPT_CHARACTERS: Final = 160
 _FRAME_CHARACTERS: Final = 200
+_SHORTEST_PAGE: Final = 100
+"""Characters, so that a text comes to its end however full the window is."""
 _LONGEST_STRETCH_SECONDS: Final = 0.01
 
 INSTRUCTION: Final = (
@@ -51,7 +53,7 @@ def recall_toolset(environment: ToolEnvironment) -> FunctionToolset[Any]:
             text = environment.long_outputs.read(id) or await _text_with_id(environment.recall, id)
             if text is None:
                 raise ModelRetry(f"There is nothing with the id {id!r}. Use recall(query=…) to find ids.")
-            return _page(id, text, max(offset, 0), Bounds.of_window(environment.window()))
+            return _page(id, text, max(offset, 0), environment.result_room.bounds())
         if query is not None and query.strip():
             return await _matches(environment.recall, query)
         raise ModelRetry("Give either query or id.")
@@ -83,7 +85,8 @@ def _page(identifier: str, text: str, offset: int, bounds: Bounds) -> str:
     if offset and offset >= len(text):
         raise ModelRetry(f"{identifier} has {len(text)} characters; {offset} is past its end.")
     # The frame around the text has to fit as well, or the page would be cut again.
-    end = min(len(text), offset + bounds.characters_for(text[offset:]) - _FRAME_CHARACTERS)
+    room = max(bounds.characters_for(text[offset:]) - _FRAME_CHARACTERS, _SHORTEST_PAGE)
+    end = min(len(text), offset + room)
     more = f"; go on with recall(id={identifier!r}, offset={end})" if end < len(text) else ""
     return f"[{identifier}: characters {offset} to {end} of {len(text)}{more}]\n{text[offset:end]}"
 

@@ -9,12 +9,12 @@ from typing import Final
 
 from attrs import define, evolve, field
 
-from tests.simulator import RecordedRequest, Reply, ToolCall
-from tests.simulator.tokens import compact_json, count_text
+from tests.simulator import RecordedRequest, Reply, ToolCall, anthropic_messages, openai_chat
+from tests.simulator.tokens import EncodingName, compact_json, count_text
 
 SUMMARY: Final = Reply("# Conversation summary\n## Goal\nCarry on with the work.\n## Next Steps\nAs the user asked.")
 _NOTHING_LEFT: Final = Reply("(the recording has no more replies to this prompt)")
-_ENCODING: Final = "o200k_base"
+_ENCODINGS: Final = {"openai": openai_chat.ENCODING, "anthropic": anthropic_messages.ENCODING}
 
 Conversation = Generator[Reply, RecordedRequest, None]
 """Replies that depend on the requests: yields one and is sent the request that follows it."""
@@ -22,7 +22,7 @@ Conversation = Generator[Reply, RecordedRequest, None]
 
 @define
 class Performance:
-    """A simulator script. A reply that runs into the window's end is cut there, as providers cut it.
+    """A simulator script. A reply that runs into the end of the window or of its allowance is cut as providers cut it.
 
     `cut` counts those replies: their calls were never made, so the turn ends at one.
     """
@@ -57,32 +57,34 @@ class Performance:
             if self._conversation is not None:
                 return next(iter([self._conversation.send(request)]), _NOTHING_LEFT)
             reply = self._left.popleft() if self._left else _NOTHING_LEFT
-            fitting = _within(reply, self.window - request.input_tokens)
+            fitting = _within(reply, _room(request, self.window), _ENCODINGS[request.protocol])
             self.cut += fitting is not reply
             return fitting
 
 
-def _within(reply: Reply, room: int) -> Reply:
+def _room(request: RecordedRequest, window: int) -> int:
+    """Tokens an answer may have."""
+    allowance = request.body.get("max_tokens") or request.body.get("max_completion_tokens") or window
+    return min(int(allowance), window - request.input_tokens)
+
+
+def _within(reply: Reply, room: int, encoding: EncodingName) -> Reply:
     """The reply as far as `room` tokens take it: the last call that was begun breaks off within its arguments."""
     texts = [reply.thinking, reply.full_text, *(call.name + compact_json(call.arguments) for call in reply.tool_calls)]
-    if sum(count_text(text, _ENCODING) for text in texts) <= room:
+    if sum(count_text(text, encoding) for text in texts) <= room:
         return reply
-    thinking, room = _begun(reply.thinking, room)
-    text, room = _begun(reply.full_text, room)
+
+    def begun(text: str) -> str:
+        nonlocal room
+        needed = count_text(text, encoding)
+        written = text if needed <= room else text[: len(text) * max(room, 0) // needed]
+        room = max(room - needed, 0)
+        return written
+
+    thinking, text = begun(reply.thinking), begun(reply.full_text)
     calls = []
     for call in reply.tool_calls:
-        arguments = compact_json(call.arguments)
-        written, room = _begun(arguments, room - count_text(call.name, _ENCODING))
-        if written:
-            calls.append(ToolCall(call.name, written))
-        if written != arguments:
+        if begun(call.name) != call.name or not (arguments := begun(compact_json(call.arguments))):
             break
+        calls.append(ToolCall(call.name, arguments))
     return evolve(reply, thinking=thinking, text=text, tool_calls=calls, stop_reason="length")
-
-
-def _begun(text: str, room: int) -> tuple[str, int]:
-    """What of a text is written in `room` tokens, and the room that is left."""
-    needed = count_text(text, _ENCODING) if text else 0
-    if needed <= room:
-        return text, room - needed
-    return text[: len(text) * max(room, 0) // needed], 0

@@ -80,6 +80,22 @@ def test_a_long_conversation_in_a_small_window_is_never_refused(start_server: St
         assert gauge["percent"] < 80
 
 
+def test_a_parallel_round_that_is_larger_than_the_window_is_bounded_as_a_whole(
+    start_server: StartServer, workspace: Path
+) -> None:
+    fill(workspace, 12)
+    together = Reply(tool_calls=[ToolCall("read_file", {"path": f"f{number}.txt"}) for number in range(1, 13)])
+    with Simulator(window=8_000, replies=[together, Reply("Read them all.")]) as simulator:
+        client = start_server(simulator, settings={"compactionContextWindowTokens": 8_000})
+        result = client.request("agent/prompt", {"prompt": "Read all twelve at once."})
+        assert result["text"] == "Read them all."
+        assert not simulator.refused
+        seen = simulator.requests[-1]
+        assert seen.input_tokens <= 6_400
+        assert [f"MARKER-{number}\n" in seen.text for number in range(1, 13)] == [True] * 12
+        assert seen.text.count("recall(id=") >= 12
+
+
 def test_fault_01_one_compaction_after_a_full_turn_and_nothing_injected(
     start_server: StartServer, workspace: Path
 ) -> None:

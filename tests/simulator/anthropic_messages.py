@@ -111,8 +111,9 @@ class AnthropicMessages:
                 {"message": {**_head(rendering), "content": [], "stop_reason": None, "usage": start_usage}},
             )
         ]
+        arguments = {call.id: call.arguments for call in rendering.calls}
         for index, block in enumerate(_content(rendering)):
-            opened, deltas = _streamed(block, rendering.reply.text_chunks)
+            opened, deltas = _streamed(block, rendering.reply.text_chunks, arguments)
             events.append(_event("content_block_start", {"index": index, "content_block": opened}))
             events += [_event("content_block_delta", {"index": index, "delta": delta}) for delta in deltas]
             events.append(_event("content_block_stop", {"index": index}))
@@ -143,13 +144,23 @@ def _content(rendering: Rendering) -> list[dict[str, Any]]:
     if reply.full_text:
         content.append({"type": "text", "text": reply.full_text, "citations": None})
     content += [
-        {"type": "tool_use", "id": call.id, "name": call.name, "input": json.loads(call.arguments)}
+        {"type": "tool_use", "id": call.id, "name": call.name, "input": _whole_input(call.arguments)}
         for call in rendering.calls
     ]
     return content
 
 
-def _streamed(block: dict[str, Any], text_chunks: list[str]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def _whole_input(arguments: str) -> Any:
+    """A call's input; nothing of one that was cut off within its arguments, which only a stream can show."""
+    try:
+        return json.loads(arguments)
+    except ValueError:
+        return {}
+
+
+def _streamed(
+    block: dict[str, Any], text_chunks: list[str], arguments_by_id: dict[str, str]
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """How a block is opened in a stream, and the deltas that fill it."""
     match block["type"]:
         case "text":
@@ -163,7 +174,7 @@ def _streamed(block: dict[str, Any], text_chunks: list[str]) -> tuple[dict[str, 
                 ],
             )
         case _:
-            arguments = json.dumps(block["input"])
+            arguments = arguments_by_id[block["id"]]
             pieces = [arguments[at : at + 40] for at in range(0, len(arguments), 40)]
             return {**block, "input": {}}, [{"type": "input_json_delta", "partial_json": piece} for piece in pieces]
 

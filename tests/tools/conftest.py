@@ -12,6 +12,7 @@ from pydantic_ai import Agent
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart, ToolReturnPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
+from agent_ls.compaction.text_weight import estimate_text
 from agent_ls.log.replay import Original
 from agent_ls.protocol import Plan, SessionId, ToolCallUpdate
 from agent_ls.settings import Settings
@@ -51,6 +52,7 @@ class Bench:
     client: FakeClient = field(factory=FakeClient)
     settings: Settings = field(factory=Settings)
     window: int = 1_000_000
+    room: int = 1_000_000
     originals: Originals = field(factory=Originals)
     elided: bool = False
     announced: list[ToolCallUpdate | Plan] = field(factory=list)
@@ -67,6 +69,8 @@ class Bench:
             client=self.client,
             settings=lambda: self.settings,
             window=lambda: self.window,
+            room=lambda: self.room,
+            weigh=lambda text: round(estimate_text(text)),
             recall=self.originals,
             anything_elided=lambda: self.elided,
             permissions=PermissionPolicy(
