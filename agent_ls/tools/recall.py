@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Iterator
+from itertools import islice
 from typing import Any, Final
 
 from attrs import frozen
@@ -25,6 +26,7 @@ from agent_ls.tools.output import Bounds
 
 TOOL_NAME: Final = "recall"
 
+_USER: Final = "user"
 _MOST_MATCHES: Final = 10
 _EXCERPT_CHARACTERS: Final = 160
 _FRAME_CHARACTERS: Final = 200
@@ -45,7 +47,8 @@ def recall_toolset(environment: ToolEnvironment) -> FunctionToolset[Any]:
         """Get the exact text of anything said or returned earlier in this session, also what was removed or cut.
 
         Args:
-            query: Words to look for; returns the ids of the places that hold all of them, newest first.
+            query: Words to look for; returns the ids of the places that hold all of them: the
+                user's words first, then all else, newest first.
             id: An id from an earlier recall or from a note about text that was cut; returns the text itself.
             offset: With `id`, the character to start from.
         """
@@ -100,7 +103,8 @@ async def _text_with_id(source: RecallSource, identifier: str) -> str | None:
 
 async def _matches(source: RecallSource, query: str) -> str:
     words = query.casefold().split()
-    found = deque[str](maxlen=_MOST_MATCHES)
+    # What the user said comes first: it is little, and all else is made of it.
+    by_user, others = deque[str](maxlen=_MOST_MATCHES), deque[str](maxlen=_MOST_MATCHES)
     count = 0
     async for saying in _sayings(source):
         folded = saying.text.casefold()
@@ -108,11 +112,14 @@ async def _matches(source: RecallSource, query: str) -> str:
             count += 1
             start = max(0, folded.find(words[0]) - _EXCERPT_CHARACTERS // 2)
             excerpt = " ".join(saying.text[start : start + _EXCERPT_CHARACTERS].split())
-            found.appendleft(f"{saying.id} ({saying.source}, {len(saying.text)} characters): …{excerpt}…")
-    if not found:
+            into = by_user if saying.source == _USER else others
+            into.appendleft(f"{saying.id} ({saying.source}, {len(saying.text)} characters): …{excerpt}…")
+    if not count:
         return "Nothing said in this session has all of these words. Try fewer or other words."
+    room_for_user = _MOST_MATCHES - min(len(others), _MOST_MATCHES // 2)
+    found = [*islice(by_user, room_for_user), *others][:_MOST_MATCHES]
     left = count - len(found)
-    return "\n".join([*found, *([f"[{left} older ones not shown: use more words]"] if left else [])])
+    return "\n".join([*found, *([f"[{left} more not shown: use more words]"] if left else [])])
 
 
 def _texts(message: ModelMessage) -> Iterator[tuple[str, str]]:
@@ -120,9 +127,9 @@ def _texts(message: ModelMessage) -> Iterator[tuple[str, str]]:
     for part in message.parts:
         match part:
             case UserPromptPart(content=str() as text):
-                yield "user", text
+                yield _USER, text
             case UserPromptPart(content=items):
-                yield "user", "\n".join(item for item in items if isinstance(item, str))
+                yield _USER, "\n".join(item for item in items if isinstance(item, str))
             case TextPart(content=text):
                 yield "assistant", text
             case ToolCallPart() if part.tool_name != TOOL_NAME:

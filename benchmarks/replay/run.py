@@ -121,11 +121,14 @@ def _settings(window: int, model: str) -> Json:
 
 
 def _played(client: RawClient, turn: Turn, performance: Performance) -> Iterator[Json]:
-    """The responses to a turn's prompt, and to those that ask for the rest where it ended before its time."""
-    left = len(turn.replies)
+    """The responses to a turn's prompt, and to those that ask for the rest where it ended before its time.
+
+    A prompt larger than the window plays nothing; where the next one does not either, that is given up.
+    """
     yield (response := _prompt(client, turn.prompt, interrupted=turn.interrupted))
-    while (_is_error(response) or response["result"]["stopReason"] == "max_tokens") and 0 < performance.left < left:
-        left = performance.left
+    before = len(turn.replies) + 1
+    while performance.left and performance.left < before and _ended_early(response):
+        before = performance.left
         yield (response := _prompt(client, _GO_ON, interrupted=turn.interrupted))
 
 
@@ -147,6 +150,10 @@ def _command_begun(message: Json) -> str:
 
 def _is_error(response: Json) -> bool:
     return "error" in response
+
+
+def _ended_early(response: Json) -> bool:
+    return _is_error(response) or response["result"]["stopReason"] == "max_tokens"
 
 
 def _error_kind(response: Json) -> str:

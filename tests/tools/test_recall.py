@@ -35,10 +35,25 @@ TALK = said(
 )
 
 
-async def test_words_find_places_newest_first_and_not_recalls_own_results(bench: Bench) -> None:
+async def test_words_find_places_the_users_first_and_not_recalls_own_results(bench: Bench) -> None:
     bench.originals.messages = TALK
     lines = (await bench.call("recall", query="legacy")).content.splitlines()
-    assert [line.split()[0] for line in lines] == ["message-1.1", "message-0.0"]
+    assert [line.split()[0] for line in lines] == ["message-0.0", "message-1.1"]
+
+
+async def test_what_the_user_said_is_found_however_often_the_agent_said_the_same(bench: Bench) -> None:
+    agent = [ModelResponse([TextPart(f"I continue with {number}.")]) for number in range(20)]
+    user = [ModelRequest([UserPromptPart(f"continue {number}")]) for number in range(8)]
+    bench.originals.messages = said(*user, *agent)
+    lines = (await bench.call("recall", query="continue")).content.splitlines()
+    places = [line.split()[0] for line in lines[:-1]]
+    assert places[:5] == [f"message-{number}.0" for number in (7, 6, 5, 4, 3)]
+    assert places[5:] == [f"message-{number}.0" for number in (27, 26, 25, 24, 23)]
+    assert lines[-1] == "[18 more not shown: use more words]"
+    bench.originals.messages = said(*user, agent[0])
+    lines = (await bench.call("recall", query="continue")).content.splitlines()
+    assert len(lines) == 9
+    assert lines[-1].startswith("message-8.0")
 
 
 async def test_an_id_gives_the_exact_text(bench: Bench) -> None:
@@ -64,7 +79,7 @@ async def test_many_matches_are_counted(bench: Bench) -> None:
     lines = (await bench.call("recall", query="NEEDLE")).content.splitlines()
     assert len(lines) == 11
     assert lines[0].startswith("message-24.0")
-    assert "15 older" in lines[-1]
+    assert "15 more" in lines[-1]
 
 
 async def test_fault_42_a_file_read_again_gives_its_bytes_again(bench: Bench) -> None:
