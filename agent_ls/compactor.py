@@ -12,9 +12,9 @@ import secrets
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from attrs import Factory, define, evolve, field, frozen
+from attrs import Factory, define, evolve, field
 
-from agent_ls.compaction.boundary import split_tail
+from agent_ls.compaction.boundary import recent_tail
 from agent_ls.compaction.cascade import (
     Breaker,
     full_boundary,
@@ -29,7 +29,9 @@ from agent_ls.compaction.micro import microcompact
 from agent_ls.compaction.occupancy import LARGE_FIXED_SHARE, Budgets, Levels, Measure
 from agent_ls.compaction.older import Older
 from agent_ls.compaction.outcome import Compacted, CompactReport, Failed, FullOutcome, NothingToCompact
+from agent_ls.compaction.payback import COUNTED_FROM, Offers, Payback
 from agent_ls.compaction.summary import Summary, record_in
+from agent_ls.compaction.taught_window import TaughtWindow
 from agent_ls.errors import AgentError, ContextTooLarge, LogUnwritable
 from agent_ls.history import Checkpoint, History
 from agent_ls.models import ContextOverflow, ResolvedModel
@@ -42,16 +44,6 @@ from agent_ls.tokens import Tokens
 logger = logging.getLogger(__name__)
 
 _PAUSED: Final = "Automatic compaction is paused after failures; /compact tries again."
-_GUESSED_SHARE: Final = 0.95
-"""Of what was sent: the window taught by a refusal that names no number."""
-
-
-@frozen
-class _Taught:
-    """A provider refused what its declared `window` should have held: it takes `tokens`."""
-
-    window: int
-    tokens: int
 
 
 @define
@@ -69,8 +61,9 @@ class Compactor:
     summarizer: Callable[[], Awaitable[ResolvedModel]]
     on_event: Callable[[CompactionEvent], None]
     warn: Callable[[str, str | None], None]
-    _taught: _Taught | None = field(init=False, default=None)
+    _taught: TaughtWindow = field(init=False, factory=TaughtWindow)
     _breaker: Breaker = field(init=False, factory=Breaker)
+    _payback: Payback = field(init=False, factory=Payback)
     _notices: Notices = field(init=False, default=Factory(lambda self: Notices(self.warn), takes_self=True))
 
     # --- when -------------------------------------------------------------------------------------------------------
@@ -89,7 +82,7 @@ class Compactor:
                 logger.info("%s", reason)
 
     async def before_request(self, turn_start: int) -> int:
-        """The guard (§9): make room if the request the history ends in reaches the full level.
+        """The guard (§9): make room if the request the history ends in reaches the full level, or if it pays (ADR 10).
 
         Returns the new index of the turn's prompt. Raises ContextTooLarge if the request would not fit.
         """
@@ -99,7 +92,7 @@ class Compactor:
             return turn_start
         if self.projected.count < self.levels().full:
             self._notices.take_back("guard")
-            return turn_start
+            return await self._if_it_pays(turn_start)
         self._micro("guard", quiet=True)
         if self.projected.count >= self.levels().full:
             turn_start = await self._full_or_without_model("guard", turn_start)
@@ -113,8 +106,7 @@ class Compactor:
         """The provider refused the request as too long (§10): the prompt's new index, None if nothing got smaller."""
         sent = self.projected.count
         if overflow.rejected is not None:
-            estimator = self.measure.estimator
-            estimator.observe(self.history.messages, overflow.rejected - self.measure.fixed.count)
+            self.measure.estimator.observe(self.history.messages, overflow.rejected - self.measure.fixed.count)
         self._learn_window(overflow, sent)
         before = self._size()
         freed = self._micro("overflow", quiet=False)
@@ -138,13 +130,14 @@ class Compactor:
         if restored is None:
             return False, "There is no compaction to undo."
         estimator = self.measure.estimator
-        blanked = microcompact(restored, split_tail(restored, self.budgets().tail, estimator), estimator)
+        blanked = microcompact(restored, recent_tail(restored, self.budgets().tail, estimator), estimator)
         size = self.measure.fixed.count + estimator.messages(blanked.messages)
         if size > self.levels().window:
             return False, f"The conversation before it, about {size:,} tokens, does not fit the window any more."
         before = self.used
         self.history.undo_compaction()
         self.measure.replaced()
+        self._payback.begins_anew("full")
         if self.projected.count >= self.levels().micro:
             self._micro("manual", quiet=False)
         return True, f"The last compaction is undone: {before.in_words} → {self.used.in_words} tokens."
@@ -169,11 +162,8 @@ class Compactor:
     def levels(self) -> Levels:
         """The levels in force now: of the window, or of a smaller one the provider taught while it was the same."""
         settings = self.settings()
-        window = self.window()
-        if self._taught is not None and self._taught.window == window:
-            window = min(window, self._taught.tokens)
         return Levels.of(
-            window,
+            self._taught.of(self.window()),
             micro_reserve=settings.microcompaction_reserve_fraction,
             full_reserve=settings.compaction_reserve_fraction,
         )
@@ -207,7 +197,7 @@ class Compactor:
     def _micro(self, trigger: Trigger, *, quiet: bool) -> bool:
         """Blank what is before the tail; whether that freed anything. `quiet`: not for less than is worth it (§13)."""
         messages = self.history.messages
-        boundary = split_tail(messages, self.budgets().tail, self.measure.estimator)
+        boundary = recent_tail(messages, self.budgets().tail, self.measure.estimator)
         result = microcompact(messages, boundary, self.measure.estimator)
         if not result.parts_elided:
             return False
@@ -220,6 +210,7 @@ class Compactor:
         if (freed := weight - self._size()) <= 0:
             return False
         self.measure.blanked(freed)
+        self._payback.begins_anew("micro")
         event = self._event("micro", trigger, before)
         self.on_event(evolve(event, status="completed", after=self.used, parts_elided=result.parts_elided))
         return True
@@ -236,9 +227,22 @@ class Compactor:
             self._notices.once("guard", f"The window is nearly full and could not be compacted: {outcome.reason}")
             if self.projected.count > self.levels().window or trigger == "overflow" or self.is_paused:
                 outcome = await self._full(trigger, turn_start, without_model=True)
-        if isinstance(outcome, Compacted):
-            return 0 if outcome.prompt_moved else turn_start - outcome.tail_start + 1
-        return turn_start
+        return outcome.prompt_at(turn_start) if isinstance(outcome, Compacted) else turn_start
+
+    async def _if_it_pays(self, turn_start: int) -> int:
+        """From the micro level on: the tier that has paid for itself, if one has. Returns the prompt's new index."""
+        size, micro = self.projected.count, self.levels().micro
+        if size < micro * COUNTED_FROM:
+            return turn_start
+        offers = Offers.of(self.history.messages, self.budgets(), self.measure.estimator, turn_start)
+        tier = self._payback.carried(offers)
+        if tier == "micro" and size >= micro:
+            self._micro("guard", quiet=True)
+        if tier != "full" or size < micro:
+            return turn_start
+        self._payback.begins_anew("full")
+        outcome = await self._full("guard", turn_start)
+        return outcome.prompt_at(turn_start) if isinstance(outcome, Compacted) else turn_start
 
     async def _full(
         self, trigger: Trigger, turn_start: int | None, focus: str | None = None, *, without_model: bool = False
@@ -340,6 +344,7 @@ class Compactor:
         except LogUnwritable as error:
             return Failed(error.message)
         self.measure.replaced()
+        self._payback.begins_anew("full")
         return Compacted(before, after, record_in(element) or summary, bool(older.prompt), tail_start, cost)
 
     # --- notices ----------------------------------------------------------------------------------------------------
@@ -373,12 +378,10 @@ class Compactor:
         )
 
     def _learn_window(self, overflow: ContextOverflow, sent: int) -> None:
-        taught = overflow.limit or (overflow.rejected - 1 if overflow.rejected else int(sent * _GUESSED_SHARE))
-        if 0 < taught < self.levels().window:
-            self._taught = _Taught(self.window(), taught)
-            self._notices.anew(
-                "window", f"The provider takes only {taught:,} tokens: that is this session's window now."
-            )
+        taught = self._taught.learn(self.window(), sent, limit=overflow.limit, rejected=overflow.rejected)
+        if taught is not None:
+            takes = f"The provider takes only {taught:,} tokens"
+            self._notices.anew("window", f"{takes}: that is this session's window now.")
 
     # --- in short ---------------------------------------------------------------------------------------------------
 

@@ -14,6 +14,9 @@ from agent_ls.compaction.estimate import Estimator
 
 _KEY: Final = object()
 
+RECENT_RESULTS: Final = 10
+_LEAST_OF_KEEP: Final = 3
+
 
 class Boundary:
     """A place in a history where it may be cut: `messages[:index]` and `messages[index:]`. Made here only."""
@@ -77,6 +80,20 @@ def split_tail(messages: Sequence[ModelMessage], keep: int, estimator: Estimator
     while not is_valid_cut(messages, start):
         start -= 1
     return Boundary(start, _KEY)
+
+
+def recent_tail(messages: Sequence[ModelMessage], keep: int, estimator: Estimator) -> Boundary:
+    """What a compaction keeps verbatim: the newest ten tool results, in `keep` tokens at most, a third at least.
+
+    Without so many results it is the longest tail that fits. A longer one is carried by every later request, and the
+    log has what is not kept (ADR 10).
+    """
+    longest = split_tail(messages, keep, estimator).index
+    start, results = len(messages), 0
+    while start > longest and results < RECENT_RESULTS:
+        start -= 1
+        results += sum(map(answers_a_call, messages[start].parts))
+    return cut_before(messages, min(start, split_tail(messages, keep // _LEAST_OF_KEEP, estimator).index))
 
 
 def cut_before(messages: Sequence[ModelMessage], index: int) -> Boundary:

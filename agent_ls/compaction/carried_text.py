@@ -8,7 +8,7 @@ from typing import Final
 from attrs import frozen
 
 from agent_ls.compaction.carried import Carried, Command, UserWords
-from agent_ls.compaction.changed_rules import changed_rules, rule_like
+from agent_ls.compaction.changed_rules import changed_rules, rule_like, standing_rules
 from agent_ls.compaction.estimate import Estimator
 
 _WORDS_TITLE: Final = (
@@ -34,8 +34,9 @@ def lists_text(carried: Carried, budget: int, spare: int, estimator: Estimator) 
 def words_text(words: Sequence[UserWords], budget: int, estimator: Estimator) -> str:
     """The user's messages in `budget` tokens, in order.
 
-    The first always. Then the newest that fit, for half of the room; then, of all others, those with a rule in them;
-    then the newest of what is left. Of a message that does not fit, its rules, or its name.
+    The first always. Then every rule that is meant to stand ("always", "from now on"), for half of the room. Then the
+    newest that fit, for half of what is left; then, of all others, those with anything like a rule in them; then the
+    newest of the rest. Of a message that does not fit, its rules, or its name.
     """
     if not words:
         return ""
@@ -49,16 +50,30 @@ def words_text(words: Sequence[UserWords], budget: int, estimator: Estimator) ->
             shown[index] = line
             room -= cost
 
+    def show_whole(index: int, keep_free: int = 0) -> None:
+        """Also where only its rules are shown so far."""
+        nonlocal room
+        if (before := shown.get(index)) == (line := page.whole(index)):
+            return
+        cost = estimator.text(line) - (-1 if before is None else estimator.text(before))
+        if cost <= room - keep_free:
+            shown[index] = line
+            room -= cost
+
     newest_first = range(len(words) - 1, 0, -1)
     half = room // 2
     for index in newest_first:
-        show(index, page.whole(index), half)
+        if rules := standing_rules(words[index].text):
+            show(index, min(page.whole(index), page.with_rules(index, rules), key=len), half)
+    half = room // 2
+    for index in newest_first:
+        show_whole(index, half)
     with_rules = [index for index in newest_first if index not in shown and rule_like(words[index].text)]
     for index in with_rules:
-        show(index, page.whole(index))
-        show(index, page.with_rules(index))
+        show_whole(index)
+        show(index, page.with_rules(index, rule_like(words[index].text)))
     for index in newest_first:
-        show(index, page.whole(index))
+        show_whole(index)
         show(index, page.name(index))
     lines = [shown[index] for index in sorted(shown)]
     if unnamed := len(words) - len(shown):
@@ -123,9 +138,8 @@ class _Page:
         left_out = f"[… {len(middle)} characters left out; `recall` has them{'; rules in them:' if rules else ''} …]"
         return f"{self._label(index)} {head}\n{left_out}{between}\n{tail}"
 
-    def with_rules(self, index: int) -> str:
-        """The name of a message that is not shown, with what in it reads like a rule."""
-        rules = rule_like(self.words[index].text)
+    def with_rules(self, index: int, rules: Sequence[str]) -> str:
+        """The name of a message that is not shown, with those of its lines that are rules."""
         return "\n".join([self.name(index), *(f"- {rule}" for rule in rules)])
 
     def name(self, index: int) -> str:

@@ -10,7 +10,7 @@ from typing import Final, Literal
 from attrs import define, field
 from pydantic_ai.messages import ModelMessage
 
-from agent_ls.compaction.boundary import Boundary, cut_before, newest_round, split_tail
+from agent_ls.compaction.boundary import Boundary, cut_before, newest_round, recent_tail
 from agent_ls.compaction.estimate import Estimator
 from agent_ls.compaction.occupancy import Levels
 from agent_ls.compaction.summary import is_summary
@@ -48,7 +48,7 @@ def full_boundary(
     In a running turn that begins at `turn_start`, what an earlier turn left unanswered is not protected; outside one,
     only up to `most` tokens. Otherwise a round too large to be sent would make every later request too large as well.
     """
-    boundary = split_tail(messages, keep, estimator)
+    boundary = recent_tail(messages, keep, estimator)
     unanswered = newest_round(messages)
     if turn_start is not None:
         unanswered = max(unanswered, turn_start)

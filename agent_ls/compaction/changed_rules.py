@@ -28,6 +28,13 @@ _RULE: Final = re.compile(
     r"|必须|不要|总是|请勿|禁止|必ず|しないで|всегда|никогда|нельзя|항상|하지 마",
     re.IGNORECASE,
 )
+_STANDING: Final = re.compile(
+    r"\b(?:always|never|must|mustn't|from now on|for the rest of|make sure|remember|whenever|every time)\b"
+    r"|\b(?:every|each) (?:reply|answer|response|number|change|commit)s?\b|\bin (?:all )?your (?:replies|answers)\b"
+    r"|\b(?:sempre|nunca|siempre|immer|niemals|toujours|jamais|luôn)\b|必须|总是|必ず|всегда|никогда|항상",
+    re.IGNORECASE,
+)
+"""Said to hold beyond the task at hand."""
 _CHANGE: Final = re.compile(
     r"\b(?:instead|actually|from now on|no longer|not any ?more|rather than|change|changed|switch|forget|new|now"
     r"|raised|lowered|moved|updated?|correction|agora|ahora|jetzt|ab sofort|désormais|maintenant)\b|改为|改成|теперь",
@@ -99,6 +106,11 @@ def rule_like(text: str) -> list[str]:
     The sentence before often says how long a rule holds, or what it is about.
     """
     return _statements(text, _RULE)
+
+
+def standing_rules(text: str) -> list[str]:
+    """Of these, the ones that say they hold from now on."""
+    return _statements(text, _STANDING)
 
 
 def _statements(text: str, like: re.Pattern[str]) -> list[str]:

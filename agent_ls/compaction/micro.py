@@ -34,11 +34,12 @@ _READ_FILE_KIND: Final = "file_system.read_file"
 
 @frozen
 class MicroResult:
-    """What a pass made of the history. `tokens_freed` is estimated."""
+    """What a pass made of the history. `tokens_freed` is estimated; all before `first_elided` is as it was."""
 
     messages: Sequence[ModelMessage]
     parts_elided: int
     tokens_freed: int
+    first_elided: int
 
 
 def microcompact(messages: Sequence[ModelMessage], boundary: Boundary, estimator: Estimator) -> MicroResult:
@@ -48,7 +49,7 @@ def microcompact(messages: Sequence[ModelMessage], boundary: Boundary, estimator
     no longer than the placeholder, and those of the newest round.
     """
     after: list[ModelMessage] | None = None
-    elided, text, media = 0, 0.0, 0.0
+    elided, text, media, first = 0, 0.0, 0.0, len(messages)
     for index in range(min(boundary.index, newest_round(messages))):
         message = messages[index]
         if not isinstance(message, ModelRequest):
@@ -65,12 +66,12 @@ def microcompact(messages: Sequence[ModelMessage], boundary: Boundary, estimator
                 elided += 1
         if parts is not None:
             if after is None:
-                after = list(messages)
+                after, first = list(messages), index
             after[index] = _with(message, "parts", parts)
     if after is None:
-        return MicroResult(messages, 0, 0)
+        return MicroResult(messages, 0, 0, first)
     freed = round(Weight(text, media).times(estimator.factor)) - elided * estimator.text(ELIDED)
-    return MicroResult(after, elided, max(freed, 0))
+    return MicroResult(after, elided, max(freed, 0), first)
 
 
 def _blanked(part: ModelRequestPart) -> ModelRequestPart:

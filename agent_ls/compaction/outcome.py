@@ -23,6 +23,10 @@ class Compacted:
     tail_start: int
     cost: float | None
 
+    def prompt_at(self, turn_start: int) -> int:
+        """Where the prompt of the running turn stands now, which was at `turn_start`."""
+        return 0 if self.prompt_moved else turn_start - self.tail_start + 1
+
 
 @frozen
 class NothingToCompact:

@@ -31,6 +31,8 @@ Kind = Literal["result", "arguments", "assistant", "user"]
 OPEN: Final = "<conversation>"
 CLOSE: Final = "</conversation>"
 _SHORTENED_FIRST: Final[tuple[Kind, ...]] = ("result", "arguments", "assistant", "user")
+_MOST_OF_A_RESULT: Final = 600
+"""Characters of an old tool result, head and tail: the log has the rest, and every one is paid for (ADR 10)."""
 _CAPS: Final = (8_000, 3_000, 1_200, 500, 200, 80)
 """Characters that a line of a kind keeps, tried one after the other."""
 _LEAST_USER_CAP: Final = 500
@@ -78,7 +80,7 @@ def pieces(lines: Sequence[Line], budget: float) -> list[str]:
 
     Shortened in this order: old tool results (head and tail kept), tool arguments, assistant text; user text last.
     """
-    shortened = list(lines)
+    shortened = _capped(lines, "result", _MOST_OF_A_RESULT)
     room = budget - estimate_text(f"{OPEN}{CLOSE}") - 2 * _FRAME_TOKENS
     for kind in _SHORTENED_FIRST:
         for cap in _CAPS:

@@ -26,7 +26,7 @@ from benchmarks.policies.wire import Wire
 Kind = Literal["rule", "path", "error", "decision"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 
-RULE: Final = re.compile(r"\b(never|always|must|do not|don't|for the rest of this session|make sure|only ever)\b", re.I)
+RULE: Final = re.compile(r"\b(never|always|must|for the rest of this session|from now on|make sure|only ever)\b", re.I)
 ERROR: Final = re.compile(r"\b\w*(error|exception|failed|failure|traceback|fatal|cannot|not found)\b", re.I)
 DECISION: Final = re.compile(
     r"\b(i'll|i will|let's|let me|decided|instead of|root cause|the (fix|problem|issue) is|we should|because)\b", re.I

@@ -13,7 +13,16 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
-from agent_ls.compaction.boundary import Boundary, cut_before, is_valid_cut, newest_round, split_tail
+from agent_ls.compaction.boundary import (
+    RECENT_RESULTS,
+    Boundary,
+    answers_a_call,
+    cut_before,
+    is_valid_cut,
+    newest_round,
+    recent_tail,
+    split_tail,
+)
 from agent_ls.compaction.estimate import Estimator
 from tests.compaction.histories import histories, legacy_retry, unpaired
 
@@ -131,3 +140,39 @@ def test_nobody_else_makes_a_boundary() -> None:
     boundary = split_tail([], 0, Estimator())
     with pytest.raises(AttributeError):
         boundary.index = 5  # type: ignore[misc]
+
+
+@given(histories(), ROOM)
+def test_the_recent_tail_is_between_a_third_of_the_room_and_all_of_it(messages: list[ModelMessage], keep: int) -> None:
+    estimator = Estimator()
+    index = recent_tail(messages, keep, estimator).index
+    assert is_valid_cut(messages, index)
+    assert split_tail(messages, keep, estimator).index <= index <= split_tail(messages, keep // 3, estimator).index
+
+
+@given(histories(), ROOM)
+def test_the_recent_tail_has_the_newest_ten_results_or_all_that_fit(messages: list[ModelMessage], keep: int) -> None:
+    estimator = Estimator()
+    index = recent_tail(messages, keep, estimator).index
+    results = sum(answers_a_call(part) for message in messages[index:] for part in message.parts)
+    assert results >= RECENT_RESULTS or index == split_tail(messages, keep, estimator).index
+
+
+def test_the_recent_tail_ends_where_ten_results_are_enough() -> None:
+    messages: list[ModelMessage] = [ModelRequest(parts=[UserPromptPart("go")])]
+    for number in range(40):
+        messages.append(ModelResponse(parts=[ToolCallPart("read_file", {"path": f"{number}.py"}, f"c{number}")]))
+        messages.append(ModelRequest(parts=[ToolReturnPart("read_file", "x = 1\n" * 20, f"c{number}")]))
+    room = Estimator().messages(messages) // 2
+    assert len(messages) - recent_tail(messages, room, Estimator()).index == 2 * RECENT_RESULTS
+
+
+def test_ten_small_results_are_not_enough_where_there_is_room() -> None:
+    messages: list[ModelMessage] = [ModelRequest(parts=[UserPromptPart("go")])]
+    for number in range(400):
+        messages.append(ModelResponse(parts=[ToolCallPart("ls", {}, f"c{number}")]))
+        messages.append(ModelRequest(parts=[ToolReturnPart("ls", "a.py", f"c{number}")]))
+    estimator = Estimator()
+    tail = messages[recent_tail(messages, 3_000, estimator).index :]
+    assert len(tail) > 2 * RECENT_RESULTS
+    assert 900 < estimator.messages(tail) <= 1_050

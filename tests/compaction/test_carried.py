@@ -168,3 +168,20 @@ def test_pictures_and_data_addresses_are_named_not_spelled_out() -> None:
     words = collect([ModelRequest(parts=[UserPromptPart(["Look:", picture, ImageUrl(address)])])]).words
     assert words[0].text.startswith("Look:\n[image/png]\n[data:image/png")
     assert len(words[0].text) < 400
+
+
+def test_a_standing_rule_stands_before_any_number_of_newer_words() -> None:
+    rule = "For the rest of this session, never touch the vendor folder" + ", nor what it links to" * 12
+    talk = [f"No, that should be {number} instead, and keep the title as it was. " * 3 for number in range(60)]
+    rendered = words_text(collect(said("Fix the parser.", rule, *talk)).words, 700, Estimator())
+    assert rule in rendered
+    assert talk[-1].strip() in rendered
+
+
+def test_a_long_message_is_shown_whole_where_there_is_room_and_by_its_standing_rule_where_not() -> None:
+    text = "Always sign your commits.\n" + "This is how the service works. " * 30
+    words = collect(said("Fix the parser.", text, "Go on.")).words
+    assert text.strip() in words_text(words, 2_000, Estimator())
+    short = words_text(words, 200, Estimator())
+    assert "- Always sign your commits." in short
+    assert "how the service works. " * 10 not in short

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelResponse, ToolCallPart
 
-from agent_ls.compaction.boundary import split_tail
+from agent_ls.compaction.boundary import recent_tail
 from agent_ls.compaction.occupancy import Budgets, Measure
 from agent_ls.compaction.older import Older
 from agent_ls.compaction.summary import parse_summary
@@ -40,7 +40,7 @@ def paths_in(messages: Iterable[ModelMessage]) -> set[str]:
 def compacted(messages: Sequence[ModelMessage], measure: Measure) -> list[ModelMessage]:
     """The history after a compaction whose summariser said one stock sentence."""
     budgets = Budgets.of(WINDOW, measure.fixed.count, keep_recent=TAIL, keep_user=8_000)
-    boundary = split_tail(messages, budgets.tail, measure.estimator)
+    boundary = recent_tail(messages, budgets.tail, measure.estimator)
     older = Older(messages[: boundary.index], None)
     summary = parse_summary("The session went well.")
     return [older.summary_message(summary, budgets, measure.estimator), *messages[boundary.index :]]

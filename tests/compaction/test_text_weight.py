@@ -67,7 +67,7 @@ def test_box_drawings_are_weighed() -> None:
 @given(st.text())
 def test_any_text_has_a_weight(text: str) -> None:
     assert 0 <= estimate_text(text) <= 4 * len(text)
-    assert (estimate_text(text) > 0) == bool(text.strip(" \t\r"))
+    assert estimate_text(text) > 0 or not text.strip(" \t\r")
 
 
 def test_a_lone_surrogate_has_one_too() -> None:

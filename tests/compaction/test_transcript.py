@@ -95,3 +95,19 @@ def test_the_order_of_shortening_is_results_arguments_answers_and_the_user_last(
         cut = {kind for kind in kinds if f"{kind} " * 400 not in texts[0]}
         shortened += [kind for kind in kinds if kind in cut and kind not in shortened]
     assert shortened[:3] == list(kinds[:3])
+
+
+def test_of_old_output_only_the_two_ends_are_paid_for_whatever_would_fit() -> None:
+    messages: list[ModelMessage] = []
+    for number in range(20):
+        output = f"HEAD-{number} " + "output " * 900 + f" TAIL-{number}"
+        messages += [
+            ModelResponse(parts=[ToolCallPart("run_command", {"command": "x"}, "c")]),
+            ModelRequest(parts=[ToolReturnPart("run_command", output, "c")]),
+        ]
+    (text,) = pieces(lines_of(messages, parts_of), 10**6)  # type: ignore[arg-type]
+    for number in range(20):
+        assert f"HEAD-{number} " in text
+        assert f" TAIL-{number}" in text
+    assert "output " * 100 not in text[: text.index("HEAD-16")]
+    assert "output " * 900 in text[text.index("HEAD-19") :]
