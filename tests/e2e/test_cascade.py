@@ -1,6 +1,7 @@
 """The cascade through the real server over HTTP: tiers fire where they must, nothing is refused, nothing is lost."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +95,25 @@ def test_a_parallel_round_that_is_larger_than_the_window_is_bounded_as_a_whole(
         assert seen.input_tokens <= 6_400
         assert [f"MARKER-{number}\n" in seen.text for number in range(1, 13)] == [True] * 12
         assert seen.text.count("recall(id=") >= 12
+
+
+def test_a_prompt_larger_than_the_window_is_an_error_with_numbers_and_the_session_goes_on(
+    start_server: StartServer, workspace: Path
+) -> None:
+    def answer(request: RecordedRequest) -> Reply:
+        return Reply(SUMMARY) if is_summary_request(request) else Reply("Here I am.")
+
+    with Simulator(window=8_000, replies=answer) as simulator:
+        client = start_server(simulator, settings={"compactionContextWindowTokens": 8_000})
+        error = client.error("agent/prompt", {"prompt": "HUGE-RULE: never push. " + "The log says nothing. " * 2_000})
+        assert error["data"]["kind"] == "contextTooLarge"
+        needed, window = (int(number.replace(",", "")) for number in re.findall(r"[\d,]+\d", error["message"])[:2])
+        assert window == 8_000 < needed
+        assert simulator.requests == []
+        assert client.request("agent/prompt", {"prompt": "Are you there?"})["text"] == "Here I am."
+        assert not simulator.refused
+        assert "HUGE-RULE: never push." in simulator.requests[-1].text
+        assert simulator.requests[-1].input_tokens <= 8_000
 
 
 def test_fault_01_one_compaction_after_a_full_turn_and_nothing_injected(
