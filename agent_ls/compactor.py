@@ -44,6 +44,7 @@ from agent_ls.tokens import Tokens
 logger = logging.getLogger(__name__)
 
 _PAUSED: Final = "Automatic compaction is paused after failures; /compact tries again."
+_INTERNAL: Final = "An internal error; the log says more."
 
 
 @define
@@ -271,6 +272,10 @@ class Compactor:
         except asyncio.CancelledError:
             self.on_event(evolve(event, status="cancelled"))
             raise
+        except Exception:
+            # A bug of ours: it is told where it is caught, and whoever saw the start sees an end.
+            self.on_event(evolve(event, status="failed", reason=_INTERNAL))
+            raise
         if isinstance(outcome, Failed):
             if automatic and not without_model:
                 self._count_failure(outcome)
@@ -282,17 +287,7 @@ class Compactor:
             self._breaker.reset()
             self._notices.take_back("compaction")
         self._notices.take_back("guard")
-        self.on_event(
-            evolve(
-                event,
-                status="completed",
-                before=outcome.before,
-                after=outcome.after,
-                messages_covered=outcome.tail_start,
-                summary=outcome.summary.render(),
-                cost=outcome.cost,
-            )
-        )
+        self.on_event(outcome.ends(event))
         return outcome
 
     async def _compact(

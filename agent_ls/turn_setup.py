@@ -12,11 +12,12 @@ from attrs import define, field
 from pydantic_ai.capabilities import AbstractCapability
 
 from agent_ls.client import Client
+from agent_ls.errors import ModelUnavailable
 from agent_ls.garbage import never_look_again
 from agent_ls.history import History
 from agent_ls.memory.clip import Caps
 from agent_ls.memory.instructions import InstructionReader, Instructions
-from agent_ls.models import ResolvedModel, resolve_model
+from agent_ls.models import ResolvedModel, default_model_name, resolve_model
 from agent_ls.protocol import Plan, ToolCallUpdate
 from agent_ls.settings import DEFAULT_CONTEXT_WINDOW_TOKENS, LiveSettings, PermissionMode, Settings
 from agent_ls.system_prompt import system_prompt
@@ -113,8 +114,13 @@ class TurnSetup:
 
     @property
     def model_name(self) -> str:
-        """The model's name; before the first turn, the setting's, "" for the default."""
-        return self.settings.model or (self._model.name if self._model is not None else "")
+        """The name of the model the next turn asks, "" if there is none to ask."""
+        if self.settings.model:
+            return self.settings.model
+        try:
+            return default_model_name()
+        except ModelUnavailable:
+            return ""
 
     def window(self) -> int:
         """The window in tokens: as the user set it, else the default or the model's own where smaller (CASCADE §2)."""

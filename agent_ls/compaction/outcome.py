@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from agent_ls.compaction.summary import Summary
-from agent_ls.protocol import CompactOutcome
+from agent_ls.protocol import CompactionEvent, CompactOutcome
 from agent_ls.tokens import Tokens
 
 
@@ -22,6 +22,18 @@ class Compacted:
     prompt_moved: bool
     tail_start: int
     cost: float | None
+
+    def ends(self, started: CompactionEvent) -> CompactionEvent:
+        """What is told of it to whoever was told that it started."""
+        return evolve(
+            started,
+            status="completed",
+            before=self.before,
+            after=self.after,
+            messages_covered=self.tail_start,
+            summary=self.summary.render(),
+            cost=self.cost,
+        )
 
     def prompt_at(self, turn_start: int) -> int:
         """Where the prompt of the running turn stands now, which was at `turn_start`."""

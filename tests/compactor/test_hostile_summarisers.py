@@ -77,6 +77,19 @@ async def test_fault_26_an_authentication_error_is_called_so(tmp_path: Path) -> 
     assert "credentials" in (await stage.compactor.by_hand(None)).message
 
 
+async def test_an_error_of_our_own_ends_what_was_said_to_have_started(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, _raises(ZeroDivisionError("a bug")))
+    stage.fill(8, at=8_500)
+    history, log = stage.dump(), stage.log()
+    with pytest.raises(ZeroDivisionError):
+        await stage.compactor.by_hand(None)
+    await stage.compactor.at_turn_end()
+    assert [event.status for event in stage.events] == ["started", "failed", "started", "failed"]
+    assert "internal error" in str(stage.events[-1].reason)
+    assert stage.dump() == history
+    assert stage.log() == log
+
+
 LONG = "## Goal\n" + "- one more thing that was said, at length and without need\n" * 400
 
 

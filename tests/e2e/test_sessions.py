@@ -27,6 +27,16 @@ def test_a_killed_session_resumes_with_nothing_lost(start_server: StartServer, w
         assert not simulator.refused
 
 
+def test_the_gauge_names_the_model_before_anything_was_asked(start_server: StartServer) -> None:
+    with Simulator(replies=[Reply("Hello.")]) as simulator:
+        client = start_server(simulator, model=None, environ={"ANTHROPIC_API_KEY": ""})
+        default = client.request("agent/newSession", {})["gauge"]["model"]
+        assert default.startswith("openai:")
+        assert client.request("agent/prompt", {"prompt": "Hello?"})["gauge"]["model"] == default
+        client.notify("workspace/didChangeConfiguration", {"settings": {"agentLs": {"model": "openai:gpt-5"}}})
+        assert client.request("agent/newSession", {})["gauge"]["model"] == "openai:gpt-5"
+
+
 def test_files_are_private_and_ignored_by_git(start_server: StartServer, workspace: Path) -> None:
     with Simulator(replies=[Reply("Hello.")]) as simulator:
         start_server(simulator).request("agent/prompt", {"prompt": "hello"})
