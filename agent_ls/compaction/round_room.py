@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from itertools import islice
 from typing import Final
 
 from pydantic_ai.messages import ModelMessage
@@ -33,20 +34,30 @@ def room_for_results(
     """
     if not messages:
         return levels.full
-    before = estimator.messages(messages[:turn_start])
-    between = estimator.messages(messages[turn_start + 1 : -1])
-    kept = _prompt(messages[turn_start], estimator) + estimator.message(messages[-1])
-    compacted = min(budgets.summary, before + between) + min(budgets.user_words, before)
-    taken = levels.window - budgets.usable + kept + compacted
+    most = budgets.summary + budgets.user_words
+    prompt, record = _prompt_and_record(messages[turn_start], estimator)
+    before = record + _weight(islice(messages, turn_start), most, estimator)
+    between = _weight(islice(messages, turn_start + 1, len(messages) - 1), budgets.summary, estimator)
+    kept = prompt + estimator.message(messages[-1]) + min(before + between, most)
+    taken = levels.window - budgets.usable + kept
     return max(levels.full - taken, (levels.window - taken) // 2, 0)
 
 
-def _prompt(message: ModelMessage, estimator: Estimator) -> int:
-    """The prompt's own tokens, where it stands beside a summary or results of an earlier round."""
-    weights = estimator.parts(message)[len(message.parts) - len(own_parts(message)) :]
-    prompt = [
-        weight.times(estimator.factor)
-        for part, weight in zip(own_parts(message), weights, strict=True)
-        if not answers_a_call(part)
-    ]
-    return round(sum(prompt))
+def _weight(messages: Iterable[ModelMessage], most: int, estimator: Estimator) -> int:
+    """Their tokens, counted no further than to `most`."""
+    weight = 0
+    for message in messages:
+        weight += estimator.message(message)
+        if weight >= most:
+            return most
+    return weight
+
+
+def _prompt_and_record(message: ModelMessage, estimator: Estimator) -> tuple[int, int]:
+    """The tokens of a turn's prompt, and of the summary it may stand behind; results beside it are neither."""
+    own = own_parts(message)
+    weights = estimator.parts(message)
+    first = len(weights) - len(own)
+    prompt = [weight for part, weight in zip(own, weights[first:], strict=True) if not answers_a_call(part)]
+    factor = estimator.factor
+    return round(sum(each.times(factor) for each in prompt)), round(sum(each.times(factor) for each in weights[:first]))

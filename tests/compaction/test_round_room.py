@@ -51,10 +51,11 @@ def test_results_beside_a_kept_prompt_are_summarised_and_take_no_room() -> None:
     assert room(messages, 2) > room([prompt(1_100), CALL], 0) + 500
 
 
-def test_a_prompt_after_a_summary_counts_without_it() -> None:
+def test_a_prompt_behind_a_summary_counts_beside_it() -> None:
     summary = Summary({"## Goal": "word " * 2_000})
     element = summary_message(summary, Carried(), "", prompt(100).parts)
-    assert room([element, CALL], 0) == pytest.approx(room([prompt(100), CALL], 0), abs=5)
+    with_summary = room([element, CALL], 0)
+    assert room([prompt(100), CALL], 0) - with_summary == pytest.approx(BUDGETS.summary + BUDGETS.user_words, abs=5)
 
 
 def test_a_prompt_that_nearly_fills_the_window_leaves_half_of_the_rest() -> None:
