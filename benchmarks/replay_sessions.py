@@ -37,6 +37,7 @@ _HEADINGS: Final = (
     "lost",
     "dangling",
     "replies cut",
+    "unplayed",
     "errors",
 )
 
@@ -89,6 +90,7 @@ def _row(figures: Figures) -> list[str]:
         f"{len(figures.lost)}",
         f"{figures.refused.get('unpaired', 0)}",
         f"{figures.cut_replies}",
+        f"{figures.unplayed_replies}",
         _by_kind(figures.errors),
     ]
 
@@ -110,6 +112,7 @@ def _total(figures: Sequence[Figures]) -> list[str]:
         f"{sum(len(each.lost) for each in figures)}",
         f"{refused['unpaired']}",
         f"{sum(each.cut_replies for each in figures)}",
+        f"{sum(each.unplayed_replies for each in figures)}",
         _by_kind(errors),
     ]
 

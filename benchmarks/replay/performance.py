@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Mapping
 from typing import Final
 
 from attrs import define, evolve, field
 
 from tests.simulator import RecordedRequest, Reply, ToolCall, anthropic_messages, openai_chat
+from tests.simulator.recorded import Protocol
 from tests.simulator.tokens import EncodingName, compact_json, count_text
 
 SUMMARY: Final = Reply("# Conversation summary\n## Goal\nCarry on with the work.\n## Next Steps\nAs the user asked.")
 _NOTHING_LEFT: Final = Reply("(the recording has no more replies to this prompt)")
-_ENCODINGS: Final = {"openai": openai_chat.ENCODING, "anthropic": anthropic_messages.ENCODING}
+_ENCODINGS: Final[Mapping[Protocol, EncodingName]] = {
+    "openai": openai_chat.ENCODING,
+    "anthropic": anthropic_messages.ENCODING,
+}
 
 Conversation = Generator[Reply, RecordedRequest, None]
 """Replies that depend on the requests: yields one and is sent the request that follows it."""

@@ -57,6 +57,9 @@ def playable(session: RecordedSession, workspace: Path) -> list[Turn]:
                 number += 1
                 calls.append(_Call(call, f"{_FOLDER}/{number:04}", session).played(workspace))
             replies.append(evolve(reply, tool_calls=calls))
+        if interrupted and not turn.replies[-1].tool_calls:
+            # A reply that was made up, so that the turn ends: this one ends by being cancelled.
+            replies.pop()
         turns.append(Turn(turn.prompt, tuple(replies), interrupted))
     return turns
 
