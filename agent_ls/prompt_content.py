@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import unquote, urlparse
@@ -26,7 +25,10 @@ class ImageNotDecodable(ValueError):
 
 def path_of(uri: str, workspace: Path) -> str:
     """A `file:` URI as a path, relative to the workspace where it lies inside; any other URI unchanged."""
-    parsed = urlparse(uri)
+    try:
+        parsed = urlparse(uri)
+    except ValueError:
+        return uri
     if parsed.scheme != "file":
         return uri
     path = Path(unquote(parsed.path))
@@ -60,7 +62,7 @@ def _block(block: ContentBlock, index: int, workspace: Path) -> UserContent:
         case ImageContent(data=data, mime_type=mime_type):
             try:
                 return BinaryContent(base64.b64decode(data, validate=True), media_type=mime_type)
-            except binascii.Error as error:
+            except ValueError as error:
                 raise ImageNotDecodable(f"prompt[{index}].data is not base64: {error}") from error
         case ResourceLink(uri=uri, range=selection):
             return f"[attached: {path_of(uri, workspace)}{_lines(selection)}]"

@@ -273,10 +273,10 @@ class Session:
                 self._task = None
 
     async def _run_turn(self, prompt: str | Sequence[ContentBlock], turn_id: TurnId) -> TurnOutcome:
+        content = user_content(prompt, self.workspace)
         model = await self.setup.model()
         self.meter.begin_turn()
         self.on_warning("declared-window", self.setup.window_warning())
-        content = user_content(prompt, self.workspace)
         for update in user_updates(content):
             self.on_update(update)
         self.history.append(ModelRequest(parts=[UserPromptPart(content)]))

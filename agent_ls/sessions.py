@@ -229,7 +229,10 @@ class Sessions:
         return self._folders[path]
 
     def _path(self, uri: str) -> Path:
-        name = to_fs_path(uri) if "://" in uri else uri
-        if name is None:
-            raise SessionNotFound(f"{uri!r} is not the URI of a file or folder.")
-        return Path(name).resolve()
+        try:
+            name = to_fs_path(uri) if "://" in uri else uri
+            if name is not None:
+                return Path(name).resolve()
+        except (OSError, ValueError, RuntimeError):  # a NUL, a lone surrogate, symlinks in a circle
+            logger.debug("no path: %r", uri)
+        raise SessionNotFound(f"{uri!r} is not the URI of a file or folder.")

@@ -42,14 +42,16 @@ def test_an_embedded_resource_is_fenced_by_its_path() -> None:
     assert user_content([block], WORKSPACE) == '<attached path="/elsewhere/a.py">\nx = 1\n</attached>'
 
 
-def test_bad_base64_names_the_block() -> None:
+@pytest.mark.parametrize("data", ["not base64!", "é", "\ud800", "abc"])
+def test_bad_base64_names_the_block(data: str) -> None:
     with pytest.raises(ImageNotDecodable, match=r"prompt\[1\]\.data"):
-        user_content([TextContent("look"), ImageContent("not base64!", "image/png")], WORKSPACE)
+        user_content([TextContent("look"), ImageContent(data, "image/png")], WORKSPACE)
 
 
 def test_commands_are_parsed_from_the_typed_text_alone() -> None:
     assert plain_text([ResourceLink("file:///a"), TextContent("/compact")]) == "/compact"
 
 
-def test_other_uris_are_left_alone() -> None:
-    assert path_of("untitled:Untitled-1", WORKSPACE) == "untitled:Untitled-1"
+@pytest.mark.parametrize("uri", ["untitled:Untitled-1", "http://[", "", "\0"])
+def test_other_uris_are_left_alone(uri: str) -> None:
+    assert path_of(uri, WORKSPACE) == uri

@@ -24,6 +24,7 @@ from agent_ls.protocol import (
     SteerResult,
     UndoResult,
 )
+from agent_ls.wire.converter import BadParams
 from agent_ls.wire.jsonrpc import cancel_once
 
 if TYPE_CHECKING:
@@ -35,7 +36,13 @@ def register(host: Host) -> None:
 
     async def prompt(params: PromptParams) -> PromptResult:
         async with _progress(host, params.work_done_token, "Agent"):
-            return await (await _sessions_despite_cancel(host)).prompt(params)
+            sessions = await _sessions_despite_cancel(host)
+            from agent_ls.prompt_content import ImageNotDecodable  # with pydantic-ai, so not before it is needed
+
+            try:
+                return await sessions.prompt(params)
+            except ImageNotDecodable as bad:
+                raise BadParams([f"$.{bad}"]) from bad
 
     async def compact(params: CompactParams) -> CompactResult:
         async with _progress(host, params.work_done_token, "Compacting"):

@@ -97,9 +97,9 @@ def path_of(uri: str) -> Path | None:
     """The resolved path of a `file:` URI, None for any other and for what is no URI."""
     try:
         name = to_fs_path(uri)
-    except ValueError:
+        return Path(name).resolve() if name is not None else None
+    except (OSError, ValueError, RuntimeError):  # a NUL, a lone surrogate, symlinks in a circle
         return None
-    return Path(name).resolve() if name is not None and "\0" not in name else None
 
 
 def changed_text(text: str, change: types.TextDocumentContentChangeEvent) -> str:

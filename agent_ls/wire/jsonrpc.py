@@ -290,7 +290,7 @@ class AgentProtocol(DocumentSync):
     def leave(self) -> None:
         """The client is gone: nothing that was asked is waited for."""
         self._left = True
-        for future in self._request_futures.values():
+        for future in list(self._request_futures.values()):  # one that is cancelled takes itself out
             future.cancel()
 
     def _finished(self, task: asyncio.Task[Any], identifier: str | int) -> None:
@@ -379,6 +379,13 @@ class AgentProtocol(DocumentSync):
         yield from super().lsp_shutdown(*args)
         for identifier in list(self._in_flight):
             self._cancel(identifier)
+
+    @lsp_method(types.WINDOW_WORK_DONE_PROGRESS_CANCEL)
+    def lsp_work_done_progress_cancel(self, params: types.WorkDoneProgressCancelParams) -> None:
+        """Cancel what shows its progress under the token. lsprotocol lets anything through for one."""
+        known = usable_id(params.token) is not None and params.token in self.progress.tokens
+        if known:
+            self.progress.tokens[params.token].cancel()
 
 
 def cancel_once(task: asyncio.Task[Any]) -> None:

@@ -125,3 +125,28 @@ def test_the_logs_level_is_a_setting_and_its_lines_go_to_the_client(start_server
         client.request("agent/status", {})
         assert all(each["type"] == 1 for each in client.notifications("window/logMessage"))
         assert any("unknownSetting" in each["message"] for each in client.notifications("window/showMessage"))
+
+
+@pytest.mark.parametrize(
+    ("params", "code"),
+    [
+        ({"prompt": [{"type": "image", "data": "é", "mimeType": "image/png"}]}, -32602),
+        ({"prompt": "hello", "workspace": "\ud800"}, -32803),
+        ({"prompt": "hello", "workspace": "file:///%00"}, -32803),
+    ],
+)
+def test_params_that_only_a_handler_can_judge_are_no_bug(
+    start_server: StartServer, params: dict[str, Any], code: int
+) -> None:
+    with Simulator(replies=[Reply("Yes.")]) as simulator:
+        client = start_server(simulator)
+        client.notify("textDocument/didOpen", {"textDocument": _document("file:///%ED%A0%80/\ud800")})
+        assert client.error("agent/prompt", params)["code"] == code
+        assert client.request("agent/prompt", {"prompt": "Are you there?"})["text"] == "Yes."
+        assert client.shut_down() == 0
+        client.kill()
+    assert b"Traceback" not in client.stderr
+
+
+def _document(uri: str) -> dict[str, Any]:
+    return {"uri": uri, "languageId": "x", "version": 1, "text": ""}

@@ -1,13 +1,11 @@
-"""Replays logs with damaged bytes: `python -m tests.log.fuzz_log --count 1000000 --seed 7` (issue 6).
+"""Replays logs with damaged bytes (issue 6).
 
 Each damaged log must load, from both ends alike, into a history that a provider accepts. The short form runs with the
-tests (`test_fuzz_log.py`).
+tests (`test_fuzz_log.py`), the long one with `scripts/attack`.
 """
 
 from __future__ import annotations
 
-import argparse
-import logging
 import random
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -64,6 +62,24 @@ def sample(folder: Path) -> bytes:
     return history.path.read_bytes()
 
 
+def small_samples(folder: Path) -> list[bytes]:
+    """Short logs, which are damaged many times faster: a turn, a checkpoint, an undone one."""
+    turn = [prompt("look"), ModelResponse([ToolCallPart("t", {}, "x")]), ModelRequest([ToolReturnPart("t", "b", "x")])]
+    contents: list[bytes] = []
+    for name in ("turn", "checkpoint", "undone"):
+        history = History.create(folder, directory=folder)
+        history.append(*turn, answer("c", 90))
+        if name != "turn":
+            _compact(history, name, 3)
+        if name == "undone":
+            history.append(prompt("on"))
+            history.undo_compaction()
+        history.record_turn(TurnId(name), "end_turn", TurnUsage(1, 1, 0, 1))
+        history.close()
+        contents.append(history.path.read_bytes())
+    return contents
+
+
 def _place(chance: random.Random, content: bytearray) -> tuple[int, int]:
     start = chance.randrange(len(content) + 1)
     return start, min(len(content), start + chance.choice((0, 1, 1, 2, 8, 64, 512)))
@@ -113,18 +129,26 @@ DAMAGES: Sequence[Callable[[random.Random, bytearray], None]] = (
 )
 
 
-def fuzz(count: int, seed: int) -> int:
-    """Replay `count` damaged logs; returns how many messages they held in all. Raises at the first that fails."""
+WHOLE_IN = 20
+"""One damaged log in so many is made of the whole sample, the others of a small one."""
+
+
+def fuzz(count: int, seed: int | str, *, on_each: Callable[[], object] = lambda: None) -> int:
+    """Replay `count` damaged logs; returns how many messages they held in all. Raises at the first that fails.
+
+    `on_each` is called before each of them.
+    """
     chance = random.Random(seed)
     held = 0
     with TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as name:
         folder = Path(name)
-        whole = sample(folder)
+        whole, small = sample(folder), small_samples(folder)
         for path in folder.iterdir():
             path.unlink()
         path = folder / "20261201T101500Z_abc.jsonl"
         for number in range(count):
-            content = bytearray(whole)
+            on_each()
+            content = bytearray(chance.choice(small) if chance.randrange(WHOLE_IN) else whole)
             for _ in range(chance.choice((1, 1, 2, 5))):
                 chance.choice(DAMAGES)(chance, content)
             path.write_bytes(content)
@@ -151,18 +175,3 @@ def _check(path: Path) -> int:
     assert len(list_sessions(path.parent)) == 1
     write_back_pending(path)
     return len(list(originals(path)))
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--count", type=int, default=1_000_000)
-    parser.add_argument("--seed", type=int, default=random.randrange(2**32))
-    arguments = parser.parse_args()
-    logging.disable(logging.CRITICAL)
-    print(f"seed {arguments.seed}", flush=True)  # noqa: T201 - a command says what it does
-    held = fuzz(arguments.count, arguments.seed)
-    print(f"{arguments.count} damaged logs loaded, {held} messages found in them")  # noqa: T201
-
-
-if __name__ == "__main__":
-    main()

@@ -76,6 +76,7 @@ async def answers(messages: list[Any], *, initialized: bool) -> list[Any]:
     server.protocol.handle_message({"jsonrpc": "2.0", "id": "bye", "method": "shutdown"})
     while rest := asyncio.all_tasks() - {asyncio.current_task()}:
         await asyncio.wait(rest)
+    await asyncio.sleep(0)  # what a task that is done answers is not yet said
     assert server.protocol.outbox.drain(10)
     frames = read_frames(io.BytesIO(stream.getvalue()))
     return [json.loads(frame.data) for frame in frames if isinstance(frame, Body)]
@@ -100,3 +101,23 @@ def test_what_is_no_message_is_answered_with_one_error(value: Any) -> None:
         "bye",
     ]
     assert responses[1]["error"]["code"] == -32600
+
+
+async def test_a_client_may_leave_while_shutdown_still_asks_it() -> None:
+    server = AgentServer("test")
+    asked, stopped = asyncio.Event(), asyncio.Event()
+
+    @server.feature(types.SHUTDOWN)
+    async def shutdown(params: None) -> None:
+        asked.set()
+        try:
+            await server.protocol.ask("client/question", {})
+        finally:
+            stopped.set()
+
+    hello = {"capabilities": {}, "processId": None, "rootUri": None}
+    server.protocol.handle_message({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello})
+    server.protocol.handle_message({"jsonrpc": "2.0", "id": 2, "method": "shutdown"})
+    await asked.wait()
+    server.protocol.leave()
+    await asyncio.wait_for(stopped.wait(), 10)

@@ -238,6 +238,7 @@ def test_notifications_are_taken_and_their_failures_stay_in_the_log(client: RawC
         client.notify("agent/note", params)
     client.notify("textDocument/didOpen", {"textDocument": 3})
     client.notify("textDocument/didChange", {"textDocument": {"uri": "file:///a", "version": 1}, "contentChanges": []})
+    client.notify("window/workDoneProgress/cancel", {"token": {}})
     client.notify("unknown/notification")
     assert echo(client, "good") == {"text": "good"}
     assert [message for message in client.messages if "method" in message] == [
@@ -246,6 +247,7 @@ def test_notifications_are_taken_and_their_failures_stay_in_the_log(client: RawC
     client.shut_down()
     client.kill()
     assert b"in a notification" in client.stderr
+    assert client.stderr.count(b"Traceback") == 1
 
 
 def test_initialize_with_bad_params_can_be_sent_again(exit_file: Path) -> None:

@@ -1,0 +1,18 @@
+"""The counted attacks in short, by the code that `scripts/attack` runs in full. A failure names its seed."""
+
+from __future__ import annotations
+
+import secrets
+
+from tests.trust.fuzz_frames import attack_frames
+from tests.trust.fuzz_log import attack_logs
+
+
+def test_damaged_logs() -> None:
+    row = attack_logs(500, secrets.token_hex(4), workers=1)
+    assert row.counted["messages found in them"] > 500
+
+
+def test_damaged_frames() -> None:
+    row = attack_frames(750, secrets.token_hex(4), workers=1)
+    assert row.counted["answers"] > 300
