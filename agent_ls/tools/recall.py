@@ -53,12 +53,12 @@ def recall_toolset(environment: ToolEnvironment) -> FunctionToolset[Any]:
             offset: With `id`, the character to start from.
         """
         if id is not None:
-            text = environment.long_outputs.read(id) or await _text_with_id(environment.recall, id)
+            text = environment.long_outputs.read(id) or await text_with_id(environment.recall, id)
             if text is None:
                 raise ModelRetry(f"There is nothing with the id {id!r}. Use recall(query=…) to find ids.")
             return _page(id, text, max(offset, 0), environment.result_room.bounds())
         if query is not None and query.strip():
-            return await _matches(environment.recall, query)
+            return await matches(environment.recall, query)
         raise ModelRetry("Give either query or id.")
 
     return FunctionToolset([recall], id="agent_ls_recall")
@@ -94,14 +94,16 @@ def _page(identifier: str, text: str, offset: int, bounds: Bounds) -> str:
     return f"[{identifier}: characters {offset} to {end} of {len(text)}{more}]\n{text[offset:end]}"
 
 
-async def _text_with_id(source: RecallSource, identifier: str) -> str | None:
+async def text_with_id(source: RecallSource, identifier: str) -> str | None:
+    """The exact text of that id."""
     async for saying in _sayings(source):
         if saying.id == identifier:
             return saying.text
     return None
 
 
-async def _matches(source: RecallSource, query: str) -> str:
+async def matches(source: RecallSource, query: str) -> str:
+    """The places that hold all words of a query, one a line, each beginning with its id."""
     words = query.casefold().split()
     # What the user said comes first: it is little, and all else is made of it.
     by_user, others = deque[str](maxlen=_MOST_MATCHES), deque[str](maxlen=_MOST_MATCHES)

@@ -66,7 +66,7 @@ class Oracle:
         found = [fact for index, message in enumerate(self.messages) for fact in _facts_in(index, message)]
         self._facts = {kind: _first_of_each(fact for fact in found if fact.kind == kind) for kind in KINDS}
         self._paths_at = {
-            index: frozenset(_paths_in(message)) for index, message in enumerate(self.messages) if _paths_in(message)
+            index: frozenset(paths_in(message)) for index, message in enumerate(self.messages) if paths_in(message)
         }
         texts = {fact.text for facts in self._facts.values() for fact in facts}
         self._texts = tuple(sorted(texts.union(*self._paths_at.values())))
@@ -110,14 +110,15 @@ def _facts_in(index: int, message: ModelMessage) -> Iterator[Fact]:
         for part in message.parts:
             if isinstance(part, TextPart):
                 yield from (Fact("decision", line, index) for line in _lines(part.content, DECISION))
-        yield from (Fact("path", path, index) for path in _paths_in(message))
+        yield from (Fact("path", path, index) for path in paths_in(message))
         return
     for part in message.parts:
         if isinstance(part, UserPromptPart) and isinstance(part.content, str):
             yield from (Fact("rule", line, index) for line in _lines(part.content, RULE))
-        elif isinstance(part, ToolReturnPart) and isinstance(part.content, str):
-            failed = part.outcome != "success" or "exit code" in part.content.casefold()
-            if failed and (lines := _lines(part.content, ERROR)):
+        elif isinstance(part, ToolReturnPart):
+            output = part.model_response_str()
+            failed = part.outcome != "success" or "exit code" in output.casefold()
+            if failed and (lines := _lines(output, ERROR)):
                 yield Fact("error", lines[-1], index)
 
 
@@ -125,7 +126,7 @@ def _lines(text: str, pattern: re.Pattern[str]) -> list[str]:
     return [line.strip()[:_LONGEST] for line in text.splitlines() if len(line.strip()) > 8 and pattern.search(line)]
 
 
-def _paths_in(message: ModelMessage) -> set[str]:
+def paths_in(message: ModelMessage) -> set[str]:
     """Paths in the arguments of calls, spelled as JSON spells them."""
     paths = set()
     for part in message.parts if isinstance(message, ModelResponse) else ():

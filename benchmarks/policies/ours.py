@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import shutil
 import tempfile
 from collections.abc import Sequence
@@ -16,10 +15,11 @@ from agent_ls.compactor import Compactor
 from agent_ls.errors import ContextTooLarge
 from agent_ls.history import History
 from agent_ls.models import ResolvedModel
-from agent_ls.protocol import CompactionEvent
 from agent_ls.settings import Settings
 from agent_ls.tools import recall
 from benchmarks.policies.policy import FIXED_TOKENS, NotSent, Setting
+from benchmarks.policies.recording import says_something
+from benchmarks.policies.summarizer import FakeSummarizer
 from tests.simulator.openai_chat import ENCODING
 from tests.simulator.tokens import count_text
 
@@ -31,28 +31,10 @@ class Ours:
     """agent_ls as it is; `values` are settings that differ from the defaults."""
 
     def __init__(self, setting: Setting, **values: Any) -> None:
-        self.setting = setting
-        self.events: list[CompactionEvent] = []
         self._folder = Path(tempfile.mkdtemp(prefix="policy-"))
         self._history = History.create(self._folder, directory=self._folder)
         self._turn_start = 0
-        settings = Settings(**values)
-        model = ResolvedModel(
-            model=setting.summarizer.model, name="summarizer", window=setting.window, offers_tools=False
-        )
-
-        async def summarizer() -> ResolvedModel:
-            return model
-
-        self._compactor = Compactor(
-            history=self._history,
-            measure=Measure(),
-            settings=lambda: settings,
-            window=lambda: setting.window,
-            summarizer=summarizer,
-            on_event=self.events.append,
-            warn=lambda identifier, message: None,
-        )
+        self._compactor = _compactor(self._history, setting.window, setting.summarizer, Settings(**values))
         self._compactor.measure.carries(FIXED_TOKENS)
 
     @property
@@ -73,8 +55,15 @@ class Ours:
         try:
             self._turn_start = await self._compactor.before_request(self._turn_start)
         except ContextTooLarge as error:
+            # The turn is over; what is recorded after it goes on as a turn of the same prompt, wherever that stands now.
+            self._turn_start = self._newest_prompt()
             raise NotSent(error.message) from error
         return self._history.messages
+
+    def _newest_prompt(self) -> int:
+        messages = self._history.messages
+        prompts = (index for index in range(len(messages) - 1, 0, -1) if says_something(messages[index]))
+        return next(prompts, 0)
 
     def answered(self, response: ModelResponse) -> None:
         """As the meter does."""
@@ -86,16 +75,44 @@ class Ours:
         await self._compactor.at_turn_end()
 
     async def recalls(self, text: str) -> bool:
-        """Whether the recall tool finds the text's words in the log and returns it whole."""
-        query = " ".join(text.split()[:_QUERY_WORDS])
-        folded = query.casefold().split()
-        async for saying in recall._sayings(self._history):
-            if text in saying.text and all(word in saying.text.casefold() for word in folded):
+        """Whether the recall tool finds the text by its first words, and returns it."""
+        found = await recall.matches(self._history, " ".join(text.split()[:_QUERY_WORDS]))
+        for line in found.splitlines():
+            whole = await recall.text_with_id(self._history, line.partition(" ")[0])
+            if whole is not None and text in whole:
                 return True
-            await asyncio.sleep(0)
         return False
 
     def close(self) -> None:
         """Remove the log."""
         self._history.close()
         shutil.rmtree(self._folder, ignore_errors=True)
+
+
+async def compacted_by_hand(
+    messages: Sequence[ModelMessage], window: int, keep: int, summarizer: FakeSummarizer
+) -> Sequence[ModelMessage]:
+    """A history after `/compact`, in a window and with a tail of so many tokens."""
+    with tempfile.TemporaryDirectory(prefix="fidelity-") as folder:
+        history = History.create(Path(folder), directory=Path(folder))
+        history.append(*messages)
+        await _compactor(history, window, summarizer, Settings(compaction_keep_recent_tokens=keep)).by_hand(None)
+        history.close()
+        return history.messages
+
+
+def _compactor(history: History, window: int, fake: FakeSummarizer, settings: Settings) -> Compactor:
+    model = ResolvedModel(model=fake.model, name="summarizer", window=window, offers_tools=False)
+
+    async def summarizer() -> ResolvedModel:
+        return model
+
+    return Compactor(
+        history=history,
+        measure=Measure(),
+        settings=lambda: settings,
+        window=lambda: window,
+        summarizer=summarizer,
+        on_event=lambda event: None,
+        warn=lambda identifier, message: None,
+    )

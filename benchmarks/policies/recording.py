@@ -58,7 +58,7 @@ def recording_of(name: str, messages: Sequence[ModelMessage], window: int) -> Re
     turns = frozenset(
         index
         for index, message in enumerate(planted)
-        if isinstance(message, ModelRequest) and _is_prompt(message) and (index == 0 or _answers(planted[index - 1]))
+        if says_something(message) and (index == 0 or _answers(planted[index - 1]))
     )
     return Recording(name, planted, turns)
 
@@ -67,7 +67,8 @@ def _answers(message: ModelMessage) -> bool:
     return isinstance(message, ModelResponse) and not message.tool_calls
 
 
-def _is_prompt(message: ModelRequest) -> bool:
+def says_something(message: ModelMessage) -> bool:
+    """Whether it is a prompt of the user's, and no results of tools."""
     return any(isinstance(part, UserPromptPart) for part in message.parts) and not any(
         isinstance(part, ToolReturnPart) for part in message.parts
     )
@@ -96,7 +97,7 @@ def _with_rules(name: str, messages: Sequence[ModelMessage]) -> list[ModelMessag
     first = sum(name.encode()) % len(rules)
     top, steering = (_stated(rules[(first + offset) % len(rules)]) for offset in (0, 1))
     planted = list(messages)
-    start = next(index for index, each in enumerate(planted) if isinstance(each, ModelRequest) and _is_prompt(each))
+    start = next(index for index, each in enumerate(planted) if says_something(each))
     request = planted[start]
     assert isinstance(request, ModelRequest)
     planted[start] = replace(request, parts=[*request.parts, UserPromptPart(top)])

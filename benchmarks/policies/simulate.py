@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Final
 
 from attrs import define, field, frozen
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse
@@ -16,6 +17,8 @@ from benchmarks.policies.pricing import Bill
 from benchmarks.policies.recording import Recording
 from benchmarks.policies.summarizer import FakeSummarizer
 from benchmarks.policies.wire import Wire, refusal_of
+
+_REASON: Final = 60
 
 
 @frozen
@@ -36,16 +39,17 @@ class Prepared:
 
 @define
 class Outcome:
-    """What one session cost under a policy, and what its requests held. Outcomes add up.
+    """What one session cost under a policy, and what its requests held.
 
-    `present` counts facts that were due and in the request, `recallable` those found by recall instead; a request
-    `refused` was too large or broken, or never sent because the policy ended the turn.
+    `present` counts facts that were due and in the request, `recallable` those found by recall instead. A request
+    `refused` was too large or broken; one `not_sent` the policy had replaced by the end of the turn.
     """
 
     window: int
     bill: Bill = field(factory=Bill)
     requests: int = 0
     refused: int = 0
+    not_sent: int = 0
     reasons: Counter[str] = field(factory=Counter)
     largest: int = 0
     due: Counter[Kind] = field(factory=Counter)
@@ -88,8 +92,8 @@ async def _request(
     try:
         messages = await policy.before_request()
     except NotSent as reason:
-        outcome.refused += 1
-        outcome.reasons[str(reason)[:60]] += 1
+        outcome.not_sent += 1
+        outcome.reasons[str(reason)[:_REASON]] += 1
         return RequestUsage()
     name, fixed = policy.fixed
     mapped = [prepared.wire.mapped(message) for message in messages]
@@ -99,7 +103,7 @@ async def _request(
     refusal = "larger than the window" if size > prepared.window else refusal_of(chat)
     if refusal is not None:
         outcome.refused += 1
-        outcome.reasons[refusal[:60]] += 1
+        outcome.reasons[refusal[:_REASON]] += 1
         return RequestUsage()
     written = prepared.wire.tokens(response)
     segments = [(name.encode(), fixed), *((each.digest, each.tokens) for each in chat)]
