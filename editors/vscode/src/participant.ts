@@ -9,9 +9,9 @@ export function registerParticipant(
   folder: ActiveFolder,
   conversations: Conversations,
   turns: Turns,
-): vscode.Disposable | undefined {
   // Forks and older versions come without the Chat API, whatever their types say.
-  const chat: Partial<typeof vscode.chat> | undefined = vscode.chat;
+  chat: Partial<typeof vscode.chat> | undefined = vscode.chat,
+): vscode.Disposable | undefined {
   if (chat?.createChatParticipant === undefined) return undefined;
   const participant = chat.createChatParticipant("agentLs.participant", async (request, _context, stream, token) => {
     const conversation = conversations.of(folder.current?.uri.toString());

@@ -149,6 +149,14 @@ test("a compaction keeps its summary, and can be undone", async () => {
   assert.deepEqual(kinds(conversation).slice(3), ["compaction", "compaction", "summary", "compactionUndone"]);
 });
 
+test("a server that dies while it compacts leaves no compaction that runs for ever", async () => {
+  const conversation = await opened();
+  const failed = event(({ kind }) => kind === "compaction" && conversation.events.length > 1);
+  await Promise.all([failed, assert.rejects(turns.compact(conversation, "crash"))]);
+  const statuses = conversation.events.map((happened) => happened.kind === "compaction" && happened.event.status);
+  assert.deepEqual(statuses, ["started", "failed"]);
+});
+
 test("a reload goes on with the session it had", async () => {
   memory.set("agentLs.sessions", { [FOLDER]: "remembered" });
   const conversation = await opened();

@@ -13,7 +13,7 @@ const WHY: Record<Trigger, string> = {
 };
 
 /** What one line says of a compaction. */
-export function compactionText(item: CompactionItem): string {
+export function compactionText(item: Omit<CompactionItem, "kind">): string {
   const what = item.tier === "full" ? "Compacted" : "Trimmed old tool results";
   switch (item.status) {
     case "started":
@@ -43,6 +43,8 @@ export class CompactionView {
       item.status === "started" ? "loading codicon-modifier-spin" : item.status === "failed" ? "warning" : "fold";
     this.element.setAttribute("aria-label", `${text} ${WHY[item.trigger]}`);
     this.element.dataset.status = item.status;
+    // A link that had the focus goes with what it did; the keyboard stays on the line.
+    const hadFocus = this.element.contains(document.activeElement);
     this.element.replaceChildren(
       element(
         "div",
@@ -52,6 +54,7 @@ export class CompactionView {
       ),
       ...this.links(item),
     );
+    if (hadFocus) this.element.focus();
   }
 
   private links(item: CompactionItem): HTMLElement[] {

@@ -132,7 +132,7 @@ const ACTIONS: Record<FailureAction, readonly [string, `agentLs.${FailureAction}
 };
 
 function failureView(send: Send): PartialView<FailureItem> {
-  const made = element("article", { class: "failure", role: "alert" });
+  const made = element("article", { class: "failure", "aria-label": "Error" });
   return {
     element: made,
     update: ({ message, hint, action }) => {

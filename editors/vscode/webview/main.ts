@@ -1,7 +1,7 @@
 import "@vscode/codicons/dist/codicon.css";
 import "./style.css";
-import type { FromPage, ToPage } from "../src/shared/chatMessages";
-import { announcementOf } from "./announcements";
+import type { Availability, FromPage, ToPage } from "../src/shared/chatMessages";
+import { announce, announcementOf } from "./announcements";
 import { banner } from "./banner";
 import { Composer, type Draft } from "./composer";
 import { ConversationPane } from "./conversationPane";
@@ -32,7 +32,7 @@ function receive(message: ToPage): void {
     case "event": {
       pane.apply(message.event);
       const said = announcementOf(message.event, pane.lastAnswer);
-      if (said !== undefined) announcements.textContent = said;
+      if (said !== undefined) announce(announcements, said);
       if (message.event.kind === "permission") pane.showQuestion(document.hasFocus() && composer.isEmpty);
       if (message.event.kind === "permissionAnswered" && document.hasFocus()) composer.focus();
       return;
@@ -40,9 +40,7 @@ function receive(message: ToPage): void {
     case "status": {
       composer.update(message.status);
       pane.workspaceFolder = message.status.folder;
-      document.querySelector(".banner")?.remove();
-      const shown = banner(message.status.availability, send);
-      if (shown !== undefined) composerRoot.before(shown);
+      showBanner(message.status.availability);
       return;
     }
     case "completions":
@@ -58,6 +56,15 @@ function receive(message: ToPage): void {
       if (!composer.isEmpty || !pane.showQuestion(true)) composer.focus();
       return;
   }
+}
+
+/** Made anew only when it says something else: it is announced, and its button may have the focus. */
+function showBanner(availability: Availability): void {
+  const known = document.querySelector(".banner");
+  const shown = banner(availability, send);
+  if (known?.textContent === shown?.textContent) return;
+  known?.remove();
+  if (shown !== undefined) composerRoot.before(shown);
 }
 
 function byId(id: string): HTMLElement {

@@ -1,5 +1,6 @@
 import type { ChatStatus } from "../src/shared/chatMessages";
-import { element, hiddenText, icon } from "./elements";
+import { levelWord } from "../src/shared/levels";
+import { element, icon } from "./elements";
 
 const STATE_WORDS = { idle: "", running: "Working", compacting: "Compacting" } as const;
 
@@ -29,6 +30,6 @@ export class StatusLine {
     this.meter.title = "Show what fills the context window";
     this.meter.setAttribute("aria-label", `${gauge.accessibleText}. Show what fills the context window`);
     this.fill.style.width = `${Math.min(100, gauge.percent)}%`;
-    this.number.replaceChildren(gauge.text, gauge.level === "ok" ? "" : hiddenText(gauge.level));
+    this.number.textContent = [gauge.text, levelWord(gauge.level)].filter(Boolean).join(" ");
   }
 }

@@ -84,7 +84,13 @@ export class ToolView {
     if (diffs.length === 0) parts.push(inputView(item));
     for (const content of item.content) {
       if (content.type === "content" && content.content.text !== "") {
-        parts.push(element("pre", { class: "output", tabindex: "0", "aria-label": "Output" }, content.content.text));
+        parts.push(
+          element(
+            "pre",
+            { class: "output", tabindex: "0", role: "group", "aria-label": "Output" },
+            content.content.text,
+          ),
+        );
       }
     }
     for (const { path, line } of diffs.length > 0 ? [] : item.locations) {
@@ -99,7 +105,7 @@ export class ToolView {
 
 function inputView(item: ToolItem): HTMLElement {
   const text = typeof item.rawInput === "string" ? item.rawInput : JSON.stringify(item.rawInput, undefined, 2);
-  return element("pre", { class: "input", tabindex: "0", "aria-label": "Input" }, text);
+  return element("pre", { class: "input", tabindex: "0", role: "group", "aria-label": "Input" }, text);
 }
 
 function diffCount(item: ToolItem): HTMLElement | undefined {
@@ -108,7 +114,8 @@ function diffCount(item: ToolItem): HTMLElement | undefined {
   if (counted === undefined) return undefined;
   return element(
     "span",
-    { class: "diff-count", "aria-label": `${counted.added} lines added, ${counted.removed} removed` },
+    { class: "diff-count" },
+    hiddenText(`lines added: ${counted.added}, removed: ${counted.removed}`),
     element("span", { class: "added", "aria-hidden": "true" }, `+${counted.added}`),
     element("span", { class: "removed", "aria-hidden": "true" }, `−${counted.removed}`),
   );
@@ -128,7 +135,8 @@ function diffView(diff: Diff, { send, shownPath }: Page): HTMLElement {
     return element("div", { class: "diff" }, head, element("p", {}, "Too large to show here."));
   const lines = element("pre", {
     tabindex: "0",
-    "aria-label": `Diff of ${path}: ${compared.added} lines added, ${compared.removed} removed`,
+    role: "group",
+    "aria-label": `Diff of ${shownPath(path)}, lines added: ${compared.added}, removed: ${compared.removed}`,
   });
   const marks = { added: "+", removed: "-", kept: " ", gap: "" };
   for (const { kind, text } of compared.lines) {

@@ -4,12 +4,15 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { after, before, test } from "node:test";
+import { faults, focused, listen, said, tabTo } from "./accessibility.mjs";
 import { steps, until } from "./steps.mjs";
 import { startCodeServer, Workbench } from "./workbench.mjs";
 
 const { entry, vsix, server, root, artefacts, environment } = JSON.parse(process.env.JOURNEY);
 const workspace = path.join(root, "greeter");
 const GREET = 'def greet(name: str) -> str:\n    return f"Hi {name}"\n';
+const METER = "Show what fills the context window";
+const UNSAVED = "# called by src/app.py";
 const settings = {
   "workbench.colorTheme": "Default Light Modern",
   "agentLs.serverPath": server,
@@ -17,6 +20,14 @@ const settings = {
   "agentLs.compactionContextWindowTokens": 8000,
   "agentLs.compactionKeepRecentTokens": 100,
 };
+const ANSWERS = [
+  "Allow once",
+  "Allow edits of the workspace's files for this session",
+  "Always allow edits of the workspace's files in this workspace",
+  "Reject",
+];
+/** What a screen reader finds on the chat page while the agent asks: playwright's snapshot of it, numbers left out. */
+const PERMISSION = fs.readFileSync(new URL("permission.aria.yml", import.meta.url), "utf8").trimEnd();
 let codeServer;
 let workbench;
 let chat;
@@ -40,10 +51,17 @@ const prompt = () => chat.getByRole("textbox", { name: "Prompt" });
 const log = () => chat.getByRole("log", { name: "Conversation with the agent" });
 const gaugeNumber = async () => Number(/(\d+)%/.exec(await workbench.gauge.textContent())[1]);
 
+const onDisk = () => fs.readFileSync(path.join(workspace, "greet.py"), "utf8");
+
 async function say(text) {
   await prompt().focus();
   await workbench.page.keyboard.type(text);
   await workbench.page.keyboard.press("Enter");
+}
+
+/** Waits until the open editor has a line with the text. */
+async function editorShows(text) {
+  await workbench.page.locator(".view-lines", { hasText: text }).waitFor();
 }
 
 /** Waits until the turn is over. */
@@ -78,9 +96,11 @@ step("files and commands are completed", async () => {
 
 step("a prompt asks for permission where the change is shown", async () => {
   await workbench.openFile("greet.py");
+  await workbench.page.keyboard.press("Control+End");
+  await workbench.page.keyboard.type(UNSAVED);
+  await editorShows(UNSAVED);
   await workbench.openChat();
-  await prompt().focus();
-  await workbench.page.keyboard.press("End");
+  await listen(chat);
   await workbench.page.keyboard.type("say hello");
   await workbench.page.keyboard.press("Enter");
   const question = chat.getByRole("group", { name: /The agent asks: Edit greet\.py/ });
@@ -93,40 +113,61 @@ step("a prompt asks for permission where the change is shown", async () => {
   await inEveryTheme("permission");
 });
 
+step("a screen reader is told what the agent does and asks, and finds it by roles and names", async () => {
+  assert.deepEqual(await said(chat, /The agent asks/), [
+    "Sent. The agent is working.",
+    "Read greet.py",
+    "Edit greet.py",
+    `The agent asks: Edit greet.py. ${ANSWERS.join(", ")}?`,
+  ]);
+  assert.equal((await chat.locator("body").ariaSnapshot()).replace(/\d+( percent|%)/g, "N$1"), PERMISSION);
+  await workbench.openChat();
+  assert.deepEqual(await tabTo(workbench.page, chat, "Prompt"), [
+    ...ANSWERS,
+    "Reason for a refusal, which the agent reads (optional)",
+    METER,
+    "Prompt",
+  ]);
+});
+
 step("the diff opens in the editor's own diff view", async () => {
-  await chat.getByRole("button", { name: "Open diff" }).click();
+  await tabTo(workbench.page, chat, "Open diff", { back: true });
+  await workbench.page.keyboard.press("Enter");
   await workbench.page.locator(".tab", { hasText: "greet.py (proposed by the agent)" }).waitFor();
   await workbench.page.locator(".monaco-diff-editor .modified .view-lines", { hasText: "Hello, " }).waitFor();
   await workbench.palette("View: Close Editor");
 });
 
 step("allowing it from the keyboard edits the open document, and the editor can undo it", async () => {
-  await workbench.palette("Agent: Open Chat");
-  await chat.waitForFunction(() => document.activeElement?.role === "group");
+  await workbench.openChat();
   await workbench.page.keyboard.press("Tab");
   assert.equal(await chat.evaluate(() => document.activeElement?.textContent), "Allow once");
   await workbench.page.keyboard.press("Enter");
   await chat.getByRole("article", { name: "Agent", exact: true }).getByText("and the name now").waitFor({ timeout: 60_000 });
   await idle();
-  await workbench.page.locator(".view-lines", { hasText: "Hello, " }).waitFor();
-  assert.equal(fs.readFileSync(path.join(workspace, "greet.py"), "utf8"), GREET, "an open document is not written behind it");
+  assert.match((await said(chat, /^Agent: /)).join(), /Allow once.*Agent: .*and the name now/s);
+  await editorShows("Hello, ");
+  await editorShows(UNSAVED);
+  assert.equal(onDisk(), GREET, "an open document is not written behind it");
   assert.ok((await gaugeNumber()) > 5);
 });
 
 step("unsaved text is what the agent works on; saving and undoing are the editor's", async () => {
-  await workbench.page.locator(".tab", { hasText: "greet.py" }).click();
+  await workbench.page.keyboard.press("Control+Digit1");
   await workbench.page.keyboard.press("Control+KeyZ");
-  await workbench.page.locator(".view-lines", { hasText: "Hi " }).waitFor();
+  await editorShows("Hi ");
+  await editorShows(UNSAVED);
   await workbench.page.keyboard.press("Control+Shift+KeyZ");
   await workbench.page.keyboard.press("Control+KeyS");
-  await until(() => fs.readFileSync(path.join(workspace, "greet.py"), "utf8").includes("Hello, {name}!"));
+  await until(() => onDisk().includes("Hello, {name}!") && onDisk().includes(UNSAVED));
 });
 
-step("a selection goes along with a prompt", async () => {
-  await workbench.page.locator(".view-lines").first().click();
+step("a selection goes along with a prompt, by the editor's own code actions", async () => {
   await workbench.page.keyboard.press("Control+KeyA");
-  await workbench.palette("Agent: Ask Agent about Selection");
-  await chat.getByRole("list", { name: "Attached" }).getByText("greet.py:1-2").waitFor();
+  await workbench.page.keyboard.press("Control+Period");
+  await workbench.page.locator(".action-widget .monaco-list-row.focused", { hasText: "Ask Agent about Selection" }).waitFor();
+  await workbench.page.keyboard.press("Enter");
+  await chat.getByRole("list", { name: "Attached" }).getByText("greet.py:1-3").waitFor();
   await say("List every use");
   await log().getByText("in test number 280").waitFor({ timeout: 60_000 });
   await idle();
@@ -168,16 +209,23 @@ step("compaction from the palette lowers the gauge and says before and after", a
   await log().getByText(/Compacted: ~?[\d,]+ → ~?[\d,]+ tokens/).waitFor({ timeout: 60_000 });
   await workbench.gaugeShows(/~/);
   assert.ok((await gaugeNumber()) < before);
-  await chat.getByRole("button", { name: "Summary" }).click();
+  await workbench.openChat();
+  assert.deepEqual(await tabTo(workbench.page, chat, "Summary", { back: true }), [METER, "Undo", "Summary"]);
+  await workbench.page.keyboard.press("Enter");
   await chat.getByText("is the only caller").waitFor();
   await inEveryTheme("compaction");
+  await workbench.page.mouse.move(640, 400);
   await workbench.gauge.hover();
   await workbench.page.locator(".workbench-hover", { hasText: "New session" }).waitFor();
 });
 
 step("the compaction is undone from its line", async () => {
-  await chat.getByRole("article", { name: /Compacted/ }).getByRole("button", { name: "Undo" }).click();
+  await workbench.openChat();
+  await tabTo(workbench.page, chat, "Undo", { back: true });
+  await workbench.page.keyboard.press("Enter");
   await log().getByText("(undone)").waitFor();
+  assert.match(await focused(chat), /^Compacted: .*\(undone\)/, "the keyboard stays where it was");
+  assert.match((await said(chat, /is undone/)).join(), /Compacting….*Compacted: .* → .*is undone/s);
   await idle();
 });
 
@@ -214,6 +262,31 @@ step("a new session begins empty, and the old one is resumed from the list", asy
   await log().getByText("in test number 280").waitFor({ timeout: 60_000 });
 });
 
+step("a server that is killed is started again, and the session goes on with the next prompt", async () => {
+  const killed = codeServer.serverProcess();
+  await say("Tell me slowly");
+  await log().getByRole("article").filter({ hasText: "in test number 1." }).last().waitFor({ timeout: 60_000 });
+  process.kill(killed, "SIGKILL");
+  await workbench.gaugeShows(/starting/);
+  await log().getByText("The agent was stopped before it answered.").waitFor();
+  await workbench.gaugeShows(/[1-9]\d*%/, 60_000);
+  assert.notEqual(codeServer.serverProcess(), killed);
+  await say("Thank you again");
+  await log().getByText("You asked about: Thank you again").waitFor({ timeout: 60_000 });
+  assert.equal(await log().getByText("in test number 280").count(), 1, "the conversation is there, once");
+});
+
+step("a session is deleted from the list, once that is confirmed", async () => {
+  await workbench.palette("Agent: Delete Session");
+  const rows = workbench.page.locator(".quick-input-list .monaco-list-row");
+  await rows.filter({ hasText: "say hello" }).first().waitFor();
+  await workbench.page.keyboard.press("Enter");
+  await workbench.page.getByRole("dialog").getByText("This cannot be undone.").waitFor();
+  await workbench.page.keyboard.press("Enter");
+  await chat.getByText("Ask about this workspace").waitFor();
+  await workbench.gaugeShows(/\b0%/);
+});
+
 step("it activates without loading more than itself", async () => {
   await workbench.palette("Developer: Show Running Extensions");
   const row = workbench.page.locator(".runtime-extensions-editor .monaco-list-row", { hasText: "agent_ls" });
@@ -226,16 +299,21 @@ step("it activates without loading more than itself", async () => {
 test("no page error, and nothing was asked of another host", () => {
   assert.deepEqual(workbench.errors, []);
   assert.deepEqual([...workbench.outside], []);
+  assert.deepEqual(codeServer.outside, []);
 });
 
-/** Pictures of the same moment in the editor's light, dark and high contrast themes. */
+/** Pictures of the same moment in the editor's light, dark and high contrast themes; axe finds nothing in any. */
 async function inEveryTheme(moment) {
+  const found = [];
   for (const [name, theme] of [
     ["dark", "Dark Modern"],
     ["high-contrast", "Dark High Contrast"],
+    ["high-contrast-light", "Light High Contrast"],
     ["light", "Light Modern"],
   ]) {
     await workbench.theme(theme);
     await workbench.page.screenshot({ path: path.join(artefacts, `${moment}-${name}.png`) });
+    found.push(...(await faults(chat)).map((fault) => `${theme}: ${fault}`));
   }
+  assert.deepEqual(found, []);
 }

@@ -47,6 +47,9 @@ def greet(name: str) -> str:
 Its caller in [app.py](src/app.py:3) needs no change.
 """
 
+UNSAVED: Final = "# called by src/app.py"
+"""Typed into `greet.py` before the agent reads it, and not saved."""
+
 _LINES: Final = [f"{number}. The greeting is used here and in test number {number}.\n" for number in range(1, 281)]
 LONG_ANSWER: Final = ["".join(_LINES[start : start + 5]) for start in range(0, 280, 5)]
 
@@ -60,6 +63,8 @@ def reply(request: RecordedRequest) -> Outcome:
     last = request.messages[-1]
     # OpenAI's way and Anthropic's to carry a tool's result.
     if last["role"] == "tool" or "tool_result" in str(last["content"]):
+        if "greet.py" in request.text and UNSAVED not in request.text:
+            return Reply("The text that is not saved was not seen.")
         return Reply("They said no: not on this machine." if "not on this machine" in str(last) else ANSWER)
     prompt = last["content"] if isinstance(last["content"], str) else str(last["content"][-1]["text"])
     if "say hello" in prompt:

@@ -31,6 +31,13 @@ pytestmark = [
 ]
 
 
+def install_packages(folder: Path) -> None:
+    """What the folder's lock names, unless that is there already."""
+    installed, lock = folder / "node_modules" / ".package-lock.json", folder / "package-lock.json"
+    if not installed.exists() or installed.stat().st_mtime < lock.stat().st_mtime:
+        run("npm", "ci", "--ignore-scripts", "--no-fund", "--no-audit", cwd=folder)
+
+
 def run(*command: str | Path, cwd: Path = ROOT) -> str:
     done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{command} failed:\n{done.stdout}\n{done.stderr}"
@@ -40,8 +47,7 @@ def run(*command: str | Path, cwd: Path = ROOT) -> str:
 @pytest.fixture(scope="module")
 def vsix() -> Path:
     """The extension, packaged as it would be published."""
-    if not (EXTENSION / "node_modules" / ".package-lock.json").exists():
-        run("npm", "ci", "--ignore-scripts", "--no-fund", "--no-audit", cwd=EXTENSION)
+    install_packages(EXTENSION)
     run("npm", "run", "package", cwd=EXTENSION)
     return EXTENSION / "agent-ls.vsix"
 
@@ -49,8 +55,7 @@ def vsix() -> Path:
 @pytest.fixture(scope="module")
 def code_server() -> Path:
     """code-server's entry point; installed once into EDITORS_DIRECTORY."""
-    if not (HERE / "node_modules" / ".package-lock.json").exists():
-        run("npm", "ci", "--ignore-scripts", "--no-fund", "--no-audit", cwd=HERE)
+    install_packages(HERE)
     return Path(run(HERE.parent / "install_vscode.sh", EDITORS / "code-server").splitlines()[-1])
 
 

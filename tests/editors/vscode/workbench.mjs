@@ -11,6 +11,7 @@ const THEME_FILES = {
   "Dark Modern": "dark_modern",
   "Light Modern": "light_modern",
   "Dark High Contrast": "hc_black",
+  "Light High Contrast": "hc_light",
 };
 const CHROMIUM_FLAGS = [
   "--no-sandbox",
@@ -29,6 +30,7 @@ const SETTINGS = {
   "extensions.autoUpdate": false,
   "extensions.autoCheckUpdates": false,
   "update.mode": "none",
+  "files.autoSave": "off", // as on the desktop
   "workbench.enableExperiments": false,
   "chat.commandCenter.enabled": false,
   "window.commandCenter": false,
@@ -42,8 +44,10 @@ export async function startCodeServer({ entry, root, vsix, workspace, settings =
   const [data, extensions, home] = ["data", "extensions", "home"].map((name) => path.join(root, name));
   for (const folder of [path.join(data, "User"), extensions, home]) fs.mkdirSync(folder, { recursive: true });
   fs.writeFileSync(path.join(data, "User", "settings.json"), JSON.stringify({ ...SETTINGS, ...settings }, null, 2));
+  const trap = await startProxyTrap();
   const environment = {
     ...process.env,
+    ...trap.environment,
     EXTENSIONS_GALLERY: "{}",
     HOME: home,
     XDG_CONFIG_HOME: path.join(home, ".config"),
@@ -68,9 +72,51 @@ export async function startCodeServer({ entry, root, vsix, workspace, settings =
     port,
     url: `http://127.0.0.1:${port}/?${workspace.endsWith(".code-workspace") ? "workspace" : "folder"}=${encodeURIComponent(workspace)}`,
     data,
-    // Its own process group: the extension host and the agent end with it.
-    stop: () => process.kill(-child.pid, "SIGTERM"),
+    /** What any of its processes asked of another host, through the proxy its environment names. */
+    outside: trap.requests,
+    /** The process of the agent's server. */
+    serverProcess: () => descendant(child.pid, /agent-ls\0serve\0/),
+    stop() {
+      trap.close();
+      // Its own process group: the extension host and the agent end with it.
+      process.kill(-child.pid, "SIGTERM");
+    },
   };
+}
+
+/** A proxy that answers nobody and notes what it was asked for. */
+async function startProxyTrap() {
+  const requests = [];
+  const server = net.createServer((socket) => {
+    socket.on("error", () => {});
+    socket.once("data", (data) => {
+      requests.push(data.toString().split("\r\n")[0]);
+      socket.destroy();
+    });
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const environment = { NO_PROXY: "127.0.0.1,localhost", no_proxy: "127.0.0.1,localhost" };
+  for (const name of ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"]) {
+    environment[name] = `http://127.0.0.1:${server.address().port}`;
+  }
+  return { requests, environment, close: () => server.close() };
+}
+
+/** The one process below `ancestor` whose command line matches. */
+function descendant(ancestor, commandLine) {
+  const parents = new Map();
+  for (const name of fs.readdirSync("/proc").filter((entry) => /^\d+$/.test(entry))) {
+    try {
+      const [, parent] = fs.readFileSync(`/proc/${name}/stat`, "utf8").split(") ").at(-1).split(" ");
+      parents.set(Number(name), { parent: Number(parent), line: fs.readFileSync(`/proc/${name}/cmdline`, "utf8") });
+    } catch {
+      // It has ended in the meantime.
+    }
+  }
+  const below = (pid) => pid === ancestor || (parents.has(pid) && below(parents.get(pid).parent));
+  const found = [...parents].filter(([pid, { line }]) => commandLine.test(line) && below(pid)).map(([pid]) => pid);
+  if (found.length !== 1) throw new Error(`${found.length} processes below ${ancestor} match ${commandLine}`);
+  return found[0];
 }
 
 async function answering(port, child) {
@@ -116,6 +162,11 @@ export class Workbench {
     this.context = context;
     this.page = page;
     page.on("pageerror", (error) => this.errors.push(String(error)));
+    page.on("console", (message) => {
+      // What the chat page's policy kept out is an error of ours too.
+      if (/Content Security Policy/.test(message.text()) && /agentLs/.test(message.location().url)) this.errors.push(message.text());
+    });
+    page.on("websocket", (socket) => this.note(socket.url().replace(/^ws/, "http")));
     // A webview's own files have addresses of another host, which the editor's service worker answers by itself.
     page.on("response", (response) => response.fromServiceWorker() || this.note(response.url()));
     page.on("requestfailed", (request) => this.note(request.url()));
@@ -154,7 +205,7 @@ export class Workbench {
     return this.gauge.locator("a").first().getAttribute("aria-label");
   }
 
-  /** Runs a command as a person does: palette, its name, and the row that is exactly it. */
+  /** Runs a command as a person with a keyboard does: palette, its name, down to the row that is exactly it. */
   async palette(command) {
     await this.page.keyboard.press("F1");
     const box = this.page.locator(".quick-input-widget input.input");
@@ -162,7 +213,13 @@ export class Workbench {
     await box.fill(`>${command}`);
     const rows = this.page.locator(".quick-input-list .monaco-list-row");
     const escaped = command.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
-    await rows.filter({ has: this.page.locator(".label-name", { hasText: new RegExp(`^${escaped}…?$`) }) }).first().click();
+    const wanted = rows.filter({ has: this.page.locator(".label-name", { hasText: new RegExp(`^${escaped}…?$`) }) }).first();
+    await wanted.waitFor();
+    for (let down = 0; !/\bfocused\b/.test(await wanted.getAttribute("class")); down++) {
+      if (down > 20) throw new Error(`the row of ${command} is not reached from the keyboard`);
+      await this.page.keyboard.press("ArrowDown");
+    }
+    await this.page.keyboard.press("Enter");
   }
 
   /** Opens a file by its name, from the keyboard. */
@@ -173,24 +230,37 @@ export class Workbench {
     await box.fill(name);
     await this.page.locator(".quick-input-list .monaco-list-row", { hasText: name }).first().waitFor();
     await this.page.keyboard.press("Enter");
-    await this.page.locator(".tab", { hasText: name }).waitFor();
+    await this.page.locator(".tab.active", { hasText: name }).waitFor();
+    await this.page.locator(".editor-instance .monaco-editor.focused").waitFor();
   }
 
   /** The chat page: the innermost frame of its view. */
   async chat() {
     for (let attempt = 0; attempt < 200; attempt++) {
-      for (const frame of this.page.frames()) {
-        if (await frame.locator("#composer textarea").count().catch(() => 0)) return frame;
-      }
+      const frame = await this.chatFrame();
+      if (frame !== undefined) return frame;
       await this.page.waitForTimeout(100);
     }
     throw new Error("the chat page did not come up");
   }
 
+  async chatFrame() {
+    for (const frame of this.page.frames()) {
+      if (await frame.locator("#composer textarea").count().catch(() => 0)) return frame;
+    }
+    return undefined;
+  }
+
+  /** Opens the chat from the palette; it has the keyboard then. */
   async openChat() {
+    const known = await this.chatFrame();
+    await known?.evaluate(() => {
+      window.focusAsked = new Promise((resolve) => window.addEventListener("message", ({ data }) => data.type === "focus" && resolve()));
+    });
     await this.palette("Agent: Open Chat");
-    const chat = await this.chat();
+    const chat = known ?? (await this.chat());
     await chat.locator("#composer textarea").waitFor();
+    await known?.evaluate(() => window.focusAsked);
     return chat;
   }
 

@@ -22,7 +22,7 @@ export function pageHtml(resources: { nonce: string; cspSource: string; script: 
 <body>
 <main id="conversation" role="log" aria-live="off" aria-label="Conversation with the agent" tabindex="0"></main>
 <div id="composer"></div>
-<div id="announcements" class="visually-hidden" role="status" aria-live="polite"></div>
+<div id="announcements" class="visually-hidden" role="status" aria-atomic="false" aria-relevant="additions"></div>
 <script nonce="${nonce}" src="${script}"></script>
 </body>
 </html>`;

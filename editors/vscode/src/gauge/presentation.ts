@@ -1,3 +1,4 @@
+import { levelWord } from "../shared/levels";
 import type { Gauge } from "../shared/protocol";
 
 /** Why there is no gauge to show. */
@@ -20,7 +21,7 @@ export interface Presentation {
 }
 
 const ABSENCES: Record<Absence, { text: string; label: string; tooltip: string }> = {
-  starting: { text: "$(loading~spin) Agent", label: "Agent is starting", tooltip: "The agent is starting." },
+  starting: { text: "$(loading~spin) Agent: starting", label: "Agent is starting", tooltip: "The agent is starting." },
   untrusted: {
     text: "$(shield) Agent: restricted",
     label: "Agent is restricted until you trust this workspace",
@@ -76,7 +77,7 @@ export function present({ gauge, absence, question, folderName }: GaugeInput): P
       tooltip: withLinks(tooltip, kind),
     };
   }
-  const words = [stateWord(gauge), question === undefined ? undefined : "permission needed", levelWord(gauge)];
+  const words = [stateWord(gauge), question === undefined ? undefined : "permission needed", levelWord(gauge.level)];
   const icon = question !== undefined ? "$(bell-dot) " : gauge.state === "idle" ? "" : "$(loading~spin) ";
   const said = words.filter((word) => word !== undefined);
   const place = folderName === undefined ? "" : `${folderName}: `;
@@ -93,11 +94,6 @@ export function present({ gauge, absence, question, folderName }: GaugeInput): P
 function stateWord(gauge: Gauge): string | undefined {
   if (gauge.state === "idle") return undefined;
   return gauge.state === "compacting" ? "compacting" : "working";
-}
-
-function levelWord(gauge: Gauge): string | undefined {
-  if (gauge.level === "ok") return undefined;
-  return gauge.level === "micro" ? "filling" : "nearly full";
 }
 
 function withLinks(tooltip: string, kind: Absence | "gauge"): string {

@@ -36,6 +36,7 @@ export class AgentClient implements AgentConnection, vscode.Disposable {
   private readonly gaugeEmitter = new vscode.EventEmitter<Gauge>();
   private readonly compactionEmitter = new vscode.EventEmitter<CompactionEvent>();
   private readonly readyEmitter = new vscode.EventEmitter<void>();
+  private readonly startingEmitter = new vscode.EventEmitter<void>();
   private readonly stoppedEmitter = new vscode.EventEmitter<void>();
   private library: Library | undefined;
   private client: LanguageClient | undefined;
@@ -46,6 +47,8 @@ export class AgentClient implements AgentConnection, vscode.Disposable {
   readonly onCompaction = this.compactionEmitter.event;
   /** A server has answered `initialize`: after a start, a restart, or a crash the client recovered from. */
   readonly onReady = this.readyEmitter.event;
+  /** A server is being started, by us or by the client after a crash. */
+  readonly onStarting = this.startingEmitter.event;
   /** The server is gone, wanted or not. */
   readonly onStopped = this.stoppedEmitter.event;
 
@@ -80,6 +83,7 @@ export class AgentClient implements AgentConnection, vscode.Disposable {
         this.served = true;
         this.readyEmitter.fire();
       }
+      if (newState === State.Starting) this.startingEmitter.fire();
       if (newState === State.Stopped) this.stoppedEmitter.fire();
     });
     client.onNotification(Method.update, (update: UpdateNotification) => this.updateEmitter.fire(update));
@@ -119,8 +123,7 @@ export class AgentClient implements AgentConnection, vscode.Disposable {
 
   dispose(): void {
     for (const emitter of [this.updateEmitter, this.gaugeEmitter, this.compactionEmitter]) emitter.dispose();
-    this.readyEmitter.dispose();
-    this.stoppedEmitter.dispose();
+    for (const emitter of [this.readyEmitter, this.startingEmitter, this.stoppedEmitter]) emitter.dispose();
   }
 
   /** A server that served and died is started again, a few times; one that never came up is not tried again. */

@@ -9,4 +9,6 @@ export interface AgentConnection {
   readonly onUpdate: Event<UpdateNotification>;
   readonly onGauge: Event<Gauge>;
   readonly onCompaction: Event<CompactionEvent>;
+  /** The server is gone, wanted or not. */
+  readonly onStopped: Event<void>;
 }

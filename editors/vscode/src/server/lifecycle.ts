@@ -31,6 +31,7 @@ export class Lifecycle implements vscode.Disposable {
     this.privateEnvironment = path.join(storage.fsPath, "server");
     this.subscriptions = [
       client.onReady(() => void this.ready(true)),
+      client.onStarting(() => this.set({ state: "starting" })),
       client.onStopped(() => this.set({ state: "failed", message: "The agent has stopped." })),
       vscode.workspace.onDidGrantWorkspaceTrust(() => void this.start()),
       vscode.workspace.onDidChangeWorkspaceFolders(() => void (this.client.running ? this.ready(false) : this.start())),

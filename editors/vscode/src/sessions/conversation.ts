@@ -36,13 +36,10 @@ export class Conversation {
 
   /** The id of the newest full compaction that came through. */
   get lastFullCompaction(): string | undefined {
-    for (let index = this.recorded.length - 1; index >= 0; index--) {
-      const event = this.recorded[index];
-      if (event?.kind === "compaction" && event.event.tier === "full" && event.event.status === "completed") {
-        return event.event.compactionId;
-      }
-    }
-    return undefined;
+    const last = this.recorded.findLast(
+      (event) => event.kind === "compaction" && event.event.tier === "full" && event.event.status === "completed",
+    );
+    return last?.kind === "compaction" ? last.event.compactionId : undefined;
   }
 
   add(event: ChatEvent): void {
@@ -83,6 +80,13 @@ export class Conversation {
     if (event.summary !== undefined) {
       this.add({ kind: "summary", compactionId: event.compactionId, summary: event.summary });
     }
+  }
+
+  /** No end is told any more of a compaction that was running. */
+  serverStopped(): void {
+    const last = this.recorded.findLast((event) => event.kind === "compaction");
+    if (last?.kind !== "compaction" || last.event.status !== "started") return;
+    this.receiveCompaction({ ...last.event, status: "failed", reason: "the agent was stopped." });
   }
 
   private record(event: ChatEvent): void {

@@ -42,6 +42,9 @@ export class Conversations implements vscode.Disposable {
         conversation.gauge = gauge;
         this.changeEmitter.fire();
       }),
+      client.onStopped(() => {
+        for (const conversation of this.byFolder.values()) conversation.serverStopped();
+      }),
     ];
   }
 

@@ -27,6 +27,8 @@ export class StandInConnection implements AgentConnection {
   readonly onUpdate = this.updates.event as AgentConnection["onUpdate"];
   readonly onGauge = this.gauges.event as AgentConnection["onGauge"];
   readonly onCompaction = this.compactions.event as AgentConnection["onCompaction"];
+  private readonly stopped = new EventEmitter<void>();
+  readonly onStopped = this.stopped.event as AgentConnection["onStopped"];
 
   private constructor(
     private readonly child: ChildProcess,
@@ -48,6 +50,10 @@ export class StandInConnection implements AgentConnection {
     connection.onRequest(Method.requestPermission, async (params: RequestPermissionParams) => ({
       outcome: await ask(params),
     }));
+    child.on("exit", () => {
+      made.stopped.fire();
+      connection.dispose();
+    });
     connection.listen();
     await connection.sendRequest("initialize", { initializationOptions: {} });
     return made;
@@ -63,10 +69,10 @@ export class StandInConnection implements AgentConnection {
   }
 
   async stop(): Promise<void> {
+    if (this.child.exitCode !== null) return;
     await this.connection.sendRequest("shutdown");
     const gone = once(this.child, "exit");
     await this.connection.sendNotification("exit");
     await gone;
-    this.connection.dispose();
   }
 }

@@ -58,3 +58,9 @@ export const workspace = {
   getWorkspaceFolder: () => workspace.workspaceFolders[0],
 };
 export const window = {};
+/** Absent, as in a fork of VS Code without its chat. */
+export const chat = undefined;
+export class ThemeIcon {
+  constructor(readonly id: string) {}
+}
+export const Uri = { parse: (value: string) => ({ toString: () => value }) };

@@ -63,11 +63,12 @@ connection.onRequest("agent/context", ({ sessionId }) => {
     advice: [],
   };
 });
-connection.onRequest("agent/compact", ({ sessionId }) => {
+connection.onRequest("agent/compact", async ({ sessionId, focus }) => {
   const session = sessions.get(sessionId);
   const before = { count: session.used, basis: "measured" };
   const event = { sessionId, compactionId: `compaction-${++counter}`, tier: "full", trigger: "manual", before };
-  connection.sendNotification("agent/compaction", { ...event, status: "started" });
+  await connection.sendNotification("agent/compaction", { ...event, status: "started" });
+  if (focus === "crash") process.exit(1);
   session.used = 9_000;
   const after = { count: session.used, basis: "estimated" };
   connection.sendNotification("agent/compaction", { ...event, status: "completed", after, messagesCovered: 12 });

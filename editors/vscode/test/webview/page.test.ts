@@ -142,10 +142,28 @@ test("every item of the conversation can be reached and has a name", () => {
   const items = [...log.querySelectorAll<HTMLElement>(":scope > [tabindex]")];
   assert.deepEqual(
     items.map((item) => item.getAttribute("aria-label") ?? item.getAttribute("role")),
-    ["You", "Agent", "alert"],
+    ["You", "Agent", "Error"],
   );
   log.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowUp", altKey: true, bubbles: true }));
   assert.equal(document.activeElement, items[2]);
+});
+
+test("the keyboard stays on a compaction's line when its link goes with what it did", () => {
+  const before = { count: 9_000, basis: "measured" } as const;
+  const event = { sessionId: "s", compactionId: "k", tier: "full", trigger: "manual", status: "completed" } as const;
+  pane.reset([{ kind: "compaction", event: { ...event, before, after: { count: 900, basis: "estimated" } } }]);
+  const line = document.querySelector<HTMLElement>(".compaction");
+  const undo = [...(line?.querySelectorAll("button") ?? [])].find(({ textContent }) => textContent === "Undo");
+  undo?.focus();
+  assert.equal(document.activeElement, undo);
+  pane.apply({ kind: "compactionUndone", message: "Undone." });
+  pane.showQuestion(false);
+  assert.equal(document.activeElement, line);
+});
+
+test("levels are words on the page too", () => {
+  composer.update({ ...STATUS, gauge: STATUS.gauge && { ...STATUS.gauge, text: "◕ 81%", level: "full" } });
+  assert.equal(document.querySelector(".meter-text")?.textContent, "◕ 81% nearly full");
 });
 
 test("a word is completed only where one begins", () => {
