@@ -78,7 +78,7 @@ class History:
         self.header = header
         self._journal = journal
         self._live: list[LiveMessage] = []
-        self._messages: tuple[ModelMessage, ...] = ()
+        self._messages: tuple[ModelMessage, ...] | None = ()
         self._first_after_checkpoint = 0
         self._checkpoint: CompactionRecord | None = None
         self._next_ordinal = Ordinal(0)
@@ -144,6 +144,8 @@ class History:
     @property
     def messages(self) -> Sequence[ModelMessage]:
         """What the model will see, in order; a snapshot that never changes."""
+        if self._messages is None:
+            self._messages = tuple(each.message for each in self._live)
         return self._messages
 
     @property
@@ -223,7 +225,7 @@ class History:
         first = self._next_ordinal
         new = [LiveMessage(message, Ordinal(ordinal), None) for ordinal, message in enumerate(stripped, first)]
         self._live += new
-        self._messages += stripped
+        self._messages = None
         self._next_ordinal = Ordinal(first + len(new))
         for ordinal, message in enumerate(stripped, first):
             if isinstance(message, ModelResponse):
@@ -330,7 +332,7 @@ class History:
 
     def _show(self, live: Sequence[LiveMessage], first_after_checkpoint: int) -> None:
         self._live = list(live)
-        self._messages = tuple(each.message for each in self._live)
+        self._messages = None
         self._first_after_checkpoint = first_after_checkpoint
 
     def _adopt(self, replayed: Replayed) -> None:
