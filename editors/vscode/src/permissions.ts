@@ -6,7 +6,8 @@ export interface PermissionQuestion extends RequestPermissionParams {
 
 export interface PermissionListener {
   asked(question: PermissionQuestion): void;
-  settled(question: PermissionQuestion, option: PermissionOption | undefined): void;
+  /** `option` is undefined where nobody answered; `reason` is a person's, for a refusal. */
+  settled(question: PermissionQuestion, option: PermissionOption | undefined, reason: string | undefined): void;
 }
 
 interface Pending {
@@ -69,7 +70,8 @@ export class PermissionQuestions {
     if (pending === undefined) return;
     this.pending.delete(requestId);
     pending.resolve(outcome);
-    for (const listener of this.listeners) listener.settled(pending.question, option);
+    const reason = outcome.outcome === "selected" ? outcome.reason : undefined;
+    for (const listener of this.listeners) listener.settled(pending.question, option, reason);
   }
 }
 

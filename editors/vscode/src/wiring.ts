@@ -56,8 +56,8 @@ export function wire(parts: WiredParts): vscode.Disposable {
       const inSight = chat.visible && host.conversation?.sessionId === sessionId;
       if (!inSight) void pickPermission(question, questions, () => void chat.focus());
     },
-    settled: ({ sessionId, requestId }, option) => {
-      const answer = option?.name ?? "Not answered";
+    settled: ({ sessionId, requestId }, option, reason) => {
+      const answer = [option?.name ?? "Not answered", reason].filter(Boolean).join(": ");
       const allowed = option !== undefined && !isRejection(option);
       conversations.bySession(sessionId)?.add({ kind: "permissionAnswered", requestId, answer, allowed });
       refresh();

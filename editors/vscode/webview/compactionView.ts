@@ -38,6 +38,7 @@ export class CompactionView {
   constructor(private readonly send: Send) {}
 
   update(item: CompactionItem): void {
+    if (item.undone) this.summaryShown = false;
     const text = compactionText(item);
     const sign =
       item.status === "started" ? "loading codicon-modifier-spin" : item.status === "failed" ? "warning" : "fold";

@@ -2,6 +2,7 @@ import type { Attachment, ChatStatus, Completion } from "../src/shared/chatMessa
 import { CompletionList, typedWord } from "./completionList";
 import { button, element, icon } from "./elements";
 import type { Send } from "./page";
+import type { PromptRecall } from "./promptRecall";
 import { StatusLine } from "./statusLine";
 
 export interface Draft {
@@ -22,7 +23,6 @@ export class Composer {
   private readonly status: StatusLine;
   private readonly completions: CompletionList;
   private attachments: Attachment[] = [];
-  private sent: string[] = [];
   private busy = false;
   private requestCount = 0;
 
@@ -30,6 +30,7 @@ export class Composer {
     root: HTMLElement,
     private readonly send: Send,
     private readonly onDraft: (draft: Draft) => void,
+    private readonly recall: PromptRecall,
   ) {
     this.status = new StatusLine(() => send({ type: "command", command: "agentLs.context" }));
     this.completions = new CompletionList(this.input, (completion) => this.complete(completion));
@@ -126,16 +127,17 @@ export class Composer {
     } else if (event.key === "Escape" && this.busy) {
       event.preventDefault();
       this.stop();
-    } else if (event.key === "ArrowUp" && this.input.value === "" && this.sent.length > 0) {
+    } else if (event.key === "ArrowUp" || event.key === "ArrowDown") {
+      const text = this.recall.step(event.key === "ArrowUp" ? 1 : -1, this.input.value);
+      if (text === undefined) return;
       event.preventDefault();
-      this.restore({ text: this.sent.at(-1) ?? "", attachments: this.attachments });
+      this.restore({ text, attachments: this.attachments });
     }
   }
 
   private sendPrompt(): void {
     const text = this.input.value.trim();
     if (this.input.disabled || text === "") return;
-    this.sent.push(text);
     this.send({ type: "send", text, attachments: this.attachments });
     this.restore({ text: "", attachments: [] });
   }

@@ -30,6 +30,11 @@ export class ConversationPane {
     return this.transcript.lastAnswer;
   }
 
+  /** What a person has asked, oldest first. */
+  get prompts(): string[] {
+    return this.transcript.items.flatMap((item) => (item.kind === "user" ? [item.text] : []));
+  }
+
   set workspaceFolder(path: string | null) {
     this.folder = path ?? "";
   }

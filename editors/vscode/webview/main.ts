@@ -5,6 +5,7 @@ import { announce, announcementOf } from "./announcements";
 import { banner } from "./banner";
 import { Composer, type Draft } from "./composer";
 import { ConversationPane } from "./conversationPane";
+import { PromptRecall } from "./promptRecall";
 
 declare function acquireVsCodeApi(): {
   postMessage(message: FromPage): void;
@@ -18,7 +19,12 @@ const pane = new ConversationPane(byId("conversation"), send);
 const composerRoot = byId("composer");
 const announcements = byId("announcements");
 const draft = editor.getState();
-const composer = new Composer(composerRoot, send, (changed) => editor.setState(changed));
+const composer = new Composer(
+  composerRoot,
+  send,
+  (changed) => editor.setState(changed),
+  new PromptRecall(() => pane.prompts),
+);
 if (draft !== undefined) composer.restore(draft);
 
 window.addEventListener("message", ({ data }: MessageEvent<ToPage>) => receive(data));

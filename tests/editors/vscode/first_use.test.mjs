@@ -4,8 +4,9 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { after, before, test } from "node:test";
+import { startCodeServer } from "./codeServer.mjs";
 import { steps } from "./steps.mjs";
-import { startCodeServer, Workbench } from "./workbench.mjs";
+import { Workbench } from "./workbench.mjs";
 
 const { entry, vsix, server, root, artefacts, environment } = JSON.parse(process.env.JOURNEY);
 const { ANTHROPIC_API_KEY: key, OPENAI_API_KEY: _, ...withoutKeys } = environment;
@@ -125,6 +126,7 @@ step("a question that comes while the chat is hidden is asked on top, and only r
   const question = chat.getByRole("group", { name: /The agent asks/ });
   await question.getByRole("textbox", { name: /Reason for a refusal/ }).fill("not on this machine");
   await question.getByRole("button", { name: "Reject" }).click();
+  await log().getByText("Reject: not on this machine").waitFor();
   await log().getByText("They said no").waitFor({ timeout: 60_000 });
 });
 

@@ -5,6 +5,7 @@ import type { ChatStatus, FromPage } from "../../src/shared/chatMessages";
 import { typedWord } from "../../webview/completionList";
 import { Composer } from "../../webview/composer";
 import { ConversationPane } from "../../webview/conversationPane";
+import { PromptRecall } from "../../webview/promptRecall";
 import { openPage } from "./dom";
 
 let sent: FromPage[];
@@ -30,7 +31,7 @@ beforeEach(() => {
   sent = [];
   const send = (message: FromPage) => sent.push(message);
   pane = new ConversationPane(byId("conversation"), send);
-  composer = new Composer(byId("composer"), send, () => {});
+  composer = new Composer(byId("composer"), send, () => {}, new PromptRecall(() => pane.prompts));
   composer.update(STATUS);
   const found = document.querySelector("textarea");
   assert.ok(found);
@@ -95,6 +96,18 @@ test("@ and / are completed from the keyboard, and the prompt names the chosen r
   assert.equal(input.value, "look at @src/app.py ");
   press("Enter");
   assert.deepEqual(sent.at(-1), { type: "send", text: "look at @src/app.py", attachments: [attachment] });
+});
+
+test("the prompts of the conversation come back with Up and Down, and what was typed stays", () => {
+  pane.reset(["one", "two"].map((text) => ({ kind: "prompt", text, attachments: [] })));
+  const shown = ["ArrowUp", "ArrowUp", "ArrowUp", "ArrowDown", "ArrowDown", "ArrowDown"].map((key) => {
+    press(key);
+    return input.value;
+  });
+  assert.deepEqual(shown, ["two", "one", "one", "two", "", ""]);
+  type("mine");
+  press("ArrowUp");
+  assert.equal(input.value, "mine");
 });
 
 test("completions that come too late are not shown", () => {
