@@ -30,6 +30,7 @@ from agent_ls.compaction.occupancy import LARGE_FIXED_SHARE, Budgets, Levels, Me
 from agent_ls.compaction.older import Older
 from agent_ls.compaction.outcome import Compacted, CompactReport, Failed, FullOutcome, NothingToCompact
 from agent_ls.compaction.payback import COUNTED_FROM, Offers, Payback
+from agent_ls.compaction.round_room import prompt_and_record
 from agent_ls.compaction.summary import Summary, record_in
 from agent_ls.compaction.taught_window import TaughtWindow
 from agent_ls.errors import AgentError, ContextTooLarge, LogUnwritable
@@ -100,7 +101,7 @@ class Compactor:
         if self.projected.count > self.levels().window:
             self._micro("guard", quiet=False)
         if (projected := self.projected).count > (window := self.levels().window):
-            raise self._too_large(projected, window)
+            raise self._too_large(projected, window, turn_start)
         return turn_start
 
     async def after_overflow(self, turn_start: int, overflow: ContextOverflow) -> int | None:
@@ -364,10 +365,11 @@ class Compactor:
         else:
             self._notices.take_back("fixed")
 
-    def _too_large(self, projected: Tokens, window: int) -> ContextTooLarge:
+    def _too_large(self, projected: Tokens, window: int, turn_start: int) -> ContextTooLarge:
+        prompt, _ = prompt_and_record(self.history.messages[turn_start], self.measure.estimator)
         return ContextTooLarge(
-            f"The next request would take about {projected.count:,} tokens and the window has {window:,}; "
-            f"nothing more can be freed ({self.measure.fixed.count:,} are instructions and tool definitions).",
+            f"The next request would take about {projected.count:,} tokens and the window has {window:,}; nothing more "
+            f"can be freed (instructions and tool definitions: {self.measure.fixed.count:,}, the prompt: {prompt:,}).",
             hint="Send a shorter prompt, shorten AGENTS.md and MEMORY.md, or choose a model with a larger window.",
             session_id=self.history.session_id,
         )

@@ -35,7 +35,7 @@ def room_for_results(
     if not messages:
         return levels.full
     most = budgets.summary + budgets.user_words
-    prompt, record = _prompt_and_record(messages[turn_start], estimator)
+    prompt, record = prompt_and_record(messages[turn_start], estimator)
     before = record + _weight(islice(messages, turn_start), most, estimator)
     between = _weight(islice(messages, turn_start + 1, len(messages) - 1), budgets.summary, estimator)
     kept = prompt + estimator.message(messages[-1]) + min(before + between, most)
@@ -53,7 +53,7 @@ def _weight(messages: Iterable[ModelMessage], most: int, estimator: Estimator) -
     return weight
 
 
-def _prompt_and_record(message: ModelMessage, estimator: Estimator) -> tuple[int, int]:
+def prompt_and_record(message: ModelMessage, estimator: Estimator) -> tuple[int, int]:
     """The tokens of a turn's prompt, and of the summary it may stand behind; results beside it are neither."""
     own = own_parts(message)
     weights = estimator.parts(message)
