@@ -86,7 +86,7 @@ def characters_by_four(text: str) -> float:
     return len(text) / 4
 
 
-def print_kinds(texts: Sequence[Text], estimate: Callable[[str], float], encoding: EncodingName) -> None:
+def kinds(texts: Sequence[Text], estimate: Callable[[str], float], encoding: EncodingName) -> Iterator[str]:
     real: dict[str, int] = defaultdict(int)
     ours: dict[str, float] = defaultdict(float)
     plain: dict[str, float] = defaultdict(float)
@@ -95,7 +95,7 @@ def print_kinds(texts: Sequence[Text], estimate: Callable[[str], float], encodin
         ours[each.kind] += estimate(each.text)
         plain[each.kind] += characters_by_four(each.text)
     for kind, count in sorted(real.items()):
-        print(f"| {kind} | {encoding} | {count:,} | {ours[kind] / count:.2f} | {plain[kind] / count:.2f} |")
+        yield f"| {kind} | {encoding} | {count:,} | **{ours[kind] / count:.2f}** | {plain[kind] / count:.2f} |"
 
 
 def calibrated(sessions: Iterable[Session], encoding: EncodingName) -> Estimator:
@@ -158,28 +158,33 @@ def _input(message: ModelMessage) -> int:
     return 0 if isinstance(message, ModelRequest) else message.usage.input_tokens
 
 
-def print_tails(name: str, counts: Sequence[float]) -> None:
-    if len(counts) < 20:
-        return
-    cuts = quantiles(counts, n=20)
-    print(f"| {name} | {len(counts)} | {cuts[0]:,.0f} | {median(counts):,.0f} | {cuts[-1]:,.0f} |")
+def tails_row(name: str, counts: Sequence[float]) -> Iterator[str]:
+    if len(counts) >= 20:
+        cuts = quantiles(counts, n=20)
+        yield f"| {name} | {len(counts)} | {cuts[0]:,.0f} | {median(counts):,.0f} | {cuts[-1]:,.0f} |"
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--sessions", type=Path, default=RECORDED)
-    sessions = load_sessions(parser.parse_args().sessions)
-
+def report(directory: Path = RECORDED) -> str:
+    """The tables."""
+    sessions = load_sessions(directory)
     texts = [each for session in sessions for message in session.messages() for each in texts_of(message)]
-    print("Estimate / real count, after calibration by the same vocabulary:\n")
-    print("| kind | vocabulary | tokens | ours | characters/4 |\n|---|---|---|---|---|")
+    lines = [
+        "Estimate to real count, after calibration by the same vocabulary:",
+        "",
+        "| kind | vocabulary | tokens | **ours** | characters/4 |",
+        "|---|---|---|---|---|",
+    ]
     for encoding in ENCODINGS:
         estimator = calibrated(sessions, encoding)
-        print_kinds(texts, estimator.text, encoding)
-        print_kinds(list(other_texts()), estimator.text, encoding)
-
-    print("\nWhat a tail of 20,000 estimated tokens is by the provider's own count:\n")
-    print("| session, estimate | tails | p5 | median | p95 |\n|---|---|---|---|---|")
+        lines += kinds(texts, estimator.text, encoding)
+        lines += kinds(list(other_texts()), estimator.text, encoding)
+    lines += [
+        "",
+        "What a tail of 20,000 estimated tokens is by the provider's own count:",
+        "",
+        "| session, estimate | tails | p5 | median | p95 |",
+        "|---|---|---|---|---|",
+    ]
     every: dict[str, list[float]] = {"ours": [], "characters/4": []}
     for session in sessions:
         messages = session.messages()
@@ -187,10 +192,18 @@ def main() -> None:
             ("ours", list(tails_by_estimator(messages))),
             ("characters/4", list(tails_by_characters(messages))),
         ):
-            print_tails(f"{session.name}, {name}", counts)
+            lines += tails_row(f"{session.name}, {name}", counts)
             every[name] += counts
     for name, counts in every.items():
-        print_tails(f"**all, {name}**", counts)
+        lines += tails_row(f"**all, {name}**", counts)
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--sessions", type=Path, default=RECORDED)
+    print(report(parser.parse_args().sessions))
 
 
 if __name__ == "__main__":

@@ -1,18 +1,15 @@
 """Microcompaction beside pydantic-ai-harness's ClearToolResults, on the same history (DESIGN §9).
 
-    python -m benchmarks.bench_micro [--sessions DIR] [--rounds N]
+    python -m benchmarks.bench_micro [--sessions DIR] [--rounds N] [--millions 1,2,10]
 
-Both do what a session would have done before a request: decide, blank, and say how much it freed. Times are CPU
-times, the best of N rounds; read the ratios.
+Both do what a session would have done before a request: decide, blank, and say how much it freed. The contenders and
+the sizes take turns; read the ratios.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import gc
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 from attrs import frozen
@@ -23,28 +20,29 @@ from pydantic_ai.models.test import TestModel
 from pydantic_ai.usage import RunUsage
 from pydantic_ai_harness.compaction import ClearToolResults
 
-from agent_ls.compaction.boundary import split_tail
+from agent_ls.compaction.boundary import recent_tail
 from agent_ls.compaction.cascade import is_quiet
 from agent_ls.compaction.estimate import Estimator
 from agent_ls.compaction.micro import microcompact
+from benchmarks.report import machine
 from benchmarks.sessions import RECORDED, history_of, load_sessions
+from benchmarks.timing import medians
 
 KEEP = 20_000
 WINDOW = 1_048_576
 
 
 @frozen
-class Timing:
-    """Milliseconds of CPU time, the best of several rounds."""
+class Sized:
+    """A history of so many million tokens, each message weighed once as in a session that has come to it."""
 
-    ours: float
-    ours_first_time: float
-    harness: float
-    harness_clearing_only: float
+    millions: int
+    messages: list[ModelMessage]
+    estimator: Estimator
 
 
 def ours(messages: list[ModelMessage], estimator: Estimator) -> None:
-    result = microcompact(messages, split_tail(messages, KEEP, estimator), estimator)
+    result = microcompact(messages, recent_tail(messages, KEEP, estimator), estimator)
     assert result.parts_elided
     assert not is_quiet(result.tokens_freed, WINDOW, 0.02)
 
@@ -74,50 +72,51 @@ def harness_clearing(messages: list[ModelMessage]) -> None:
     asyncio.run(capability.compact(messages, context))
 
 
-def best(run: Callable[[], None], rounds: int) -> float:
-    times = []
-    for _ in range(rounds):
-        gc.collect()
-        start = time.process_time()
-        run()
-        times.append(time.process_time() - start)
-    return min(times) * 1_000
-
-
-def measure(messages: list[ModelMessage], rounds: int) -> Timing:
-    estimator = Estimator()
-    first = best(lambda: ours(messages, Estimator()), max(rounds // 3, 1))
+def sized(millions: int, directory: Path) -> Sized:
+    """That history."""
+    messages, estimator = history_of(load_sessions(directory), millions * 1_000_000), Estimator()
     estimator.messages(messages)
-    return Timing(
-        ours=best(lambda: ours(messages, estimator), rounds),
-        ours_first_time=first,
-        harness=best(lambda: harness_hook(messages), rounds),
-        harness_clearing_only=best(lambda: harness_clearing(messages), rounds),
-    )
+    return Sized(millions, messages, estimator)
+
+
+def report(directory: Path = RECORDED, rounds: int = 15, millions: tuple[int, ...] = (1, 2, 10)) -> str:
+    """The table, and how the time grows with the history."""
+    histories = [sized(each, directory) for each in millions]
+    lines = [
+        "| history | messages | ours | ClearToolResults | **it to ours** | its clearing alone | nothing weighed yet |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    grown = medians([lambda each=each: ours(each.messages, each.estimator) for each in histories], rounds * 2)
+    for each, alone in zip(histories, grown, strict=True):
+        contenders = [
+            lambda each=each: ours(each.messages, each.estimator),
+            lambda each=each: harness_hook(each.messages),
+            lambda each=each: harness_clearing(each.messages),
+            lambda each=each: ours(each.messages, Estimator()),
+        ]
+        own, hook, clearing, first = medians(contenders, rounds if each.millions < 5 else max(rounds // 3, 3))
+        lines.append(
+            f"| {each.millions}M tokens | {len(each.messages):,} | {alone * 1e3:.1f} ms | {hook * 1e3:.0f} ms "
+            f"| **{hook / own:.1f}** | {clearing / own:.1f} | {first * 1e3:.0f} ms |"
+        )
+    growth = [
+        f"{len(more.messages) / len(less.messages):.2f} times the messages take **{slow / fast:.2f}** times as long"
+        for (less, fast), (more, slow) in zip(
+            zip(histories, grown, strict=True), list(zip(histories, grown, strict=True))[1:], strict=False
+        )
+    ]
+    return "\n".join([*lines, "", f"{'; '.join(growth)}. Medians; {machine()}."])
 
 
 def main() -> None:
+    """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--sessions", type=Path, default=RECORDED)
     parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--millions", default="1,2,10")
     arguments = parser.parse_args()
-    sessions = load_sessions(arguments.sessions)
-    print(
-        "| history | messages | ours | ClearToolResults | **ratio** | its clearing alone | ours, nothing weighed yet |"
-    )
-    print("|---|---|---|---|---|---|---|")
-    timings = []
-    for millions in (1, 2):
-        messages = history_of(sessions, millions * 1_000_000)
-        timing = measure(messages, arguments.rounds)
-        timings.append(timing)
-        print(
-            f"| {millions}M tokens | {len(messages):,} | {timing.ours:.1f} ms | {timing.harness:.1f} ms "
-            f"| **{timing.harness / timing.ours:.1f}x** | {timing.harness_clearing_only / timing.ours:.1f}x "
-            f"| {timing.ours_first_time:.0f} ms |"
-        )
-    one, two = timings
-    print(f"\nTwice the tokens take {two.ours / one.ours:.2f} times as long.")
+    millions = tuple(int(each) for each in arguments.millions.split(","))
+    print(report(arguments.sessions, arguments.rounds, millions))
 
 
 if __name__ == "__main__":

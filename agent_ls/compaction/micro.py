@@ -24,6 +24,7 @@ from pydantic_ai.messages import (
 
 from agent_ls.compaction.boundary import Boundary, is_legacy_retry, newest_round
 from agent_ls.compaction.estimate import Estimator, Weight
+from agent_ls.garbage import collector_paused
 
 ELIDED: Final = "[tool output elided by microcompaction]"
 _PLACEHOLDER_LENGTH: Final = len(ELIDED)
@@ -42,6 +43,7 @@ class MicroResult:
     first_elided: int
 
 
+@collector_paused()
 def microcompact(messages: Sequence[ModelMessage], boundary: Boundary, estimator: Estimator) -> MicroResult:
     """Blank every tool result and retry before `boundary` that the model has seen.
 
