@@ -19,7 +19,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "chat": "talk to it in this terminal, over the same protocol an editor uses",
     "doctor": "show settings and their sources, the model and what it lacks, paths and versions",
     "sessions": "list this folder's sessions",
-    "inspect": "show what a session's log holds",
+    "inspect": "show what happened in a session, as text or as one HTML page",
     "export": "write a session's live history as pydantic-ai JSON",
     "import": "make a session of a pydantic-ai message list",
     "compact": "compact a session's history on disk",

@@ -56,7 +56,7 @@ def breakdown(
     for message in messages:
         summary_parts = 1 if is_summary(message) else 0
         for at, (part, weight) in enumerate(zip(message.parts, estimator.parts(message), strict=True)):
-            weights["summary" if at < summary_parts else _category(message, part)] += weight.times(estimator.factor)
+            weights["summary" if at < summary_parts else category_of(message, part)] += weight.times(estimator.factor)
     counts = _scaled({name: round(tokens) for name, tokens in weights.items()}, total.count)
     return [ContextCategory(name, LABELS[name], Tokens.estimated(counts[name])) for name in LABELS]
 
@@ -79,7 +79,8 @@ def advice(categories: Sequence[ContextCategory], window: int) -> list[str]:
     return said
 
 
-def _category(message: ModelMessage, part: object) -> ContextCategoryId:
+def category_of(message: ModelMessage, part: object) -> ContextCategoryId:
+    """The kind that a part of a message counts as; a checkpoint's summary text is the caller's to tell."""
     match part:
         case ThinkingPart():
             return "thinking"

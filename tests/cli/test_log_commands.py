@@ -127,11 +127,26 @@ def test_inspect_tells_every_line_bad_ones_too(
     out = capsys.readouterr().out
     assert f"session {imported}, agent-ls" in out
     assert "message 0: request: user-prompt Why does the login test fail?" in out
-    assert "message 1: response: tool-call read(" in out
-    assert "BAD LINE, skipped on resume" in out
+    assert "message 1: response: tool-call read {" in out
+    assert "bad line, skipped on resume" in out
     assert "unknown line of type 'from_the_future'" in out
-    assert "live: 4 of 4 messages" in out
+    assert "live: 4 messages would be seen by the model, of 4 logged" in out
     assert "\x1b" not in out
+
+
+def test_inspect_takes_a_log_by_its_path_and_writes_a_page(
+    imported: str, workspace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = find_session(workspace / ".agent_ls" / "sessions", SessionId(imported))
+    monkeypatch.chdir(tmp_path)
+    page = tmp_path / "page.html"
+    assert run(["inspect", str(log), "--html", str(page)]) == 0
+    assert "Why does the login test fail?" in page.read_text()
+    assert page.stat().st_mode & 0o777 == 0o600
+    capsys.readouterr()
+    assert run(["inspect", str(log), "--html", str(tmp_path / "nowhere" / "page.html")]) == 1
+    assert "cannot be written" in capsys.readouterr().err
+    assert run(["inspect", str(log), "--window", "0"]) == 2
 
 
 def test_another_folder_is_named_by_an_option(imported: str, workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
