@@ -95,7 +95,8 @@ class Compactor:
         if self.projected.count < self.levels().full:
             self._notices.take_back("guard")
             return await self._if_it_pays(turn_start)
-        self._micro("guard", quiet=True)
+        # One that leaves it above the micro level would be followed by a summary soon: two cache breaks (ADR 10).
+        self._micro("guard", quiet=True, under=None if self.is_paused else self.levels().micro)
         if self.projected.count >= self.levels().full:
             turn_start = await self._full_or_without_model("guard", turn_start)
         if self.projected.count > self.levels().window:
@@ -196,8 +197,8 @@ class Compactor:
                     return "full compaction fired and did not land: there is too little before the recent tail"
         return None
 
-    def _micro(self, trigger: Trigger, *, quiet: bool) -> bool:
-        """Blank what is before the tail; whether that freed anything. `quiet`: not for less than is worth it (§13)."""
+    def _micro(self, trigger: Trigger, *, quiet: bool, under: int | None = None) -> bool:
+        """Blank what is before the tail, if that frees what is worth it (`quiet`, §13) and gets `under` a number."""
         messages = self.history.messages
         boundary = recent_tail(messages, self.budgets().tail, self.measure.estimator)
         result = microcompact(messages, boundary, self.measure.estimator)
@@ -206,6 +207,8 @@ class Compactor:
         least = self.settings().microcompaction_min_reclaim_fraction
         if quiet and is_quiet(result.tokens_freed, self.levels().window, least):
             return False
+        if under is not None and self.projected.count - result.tokens_freed >= under:
+            return False
         before = self.used
         weight = self._size()
         self.history.elide(result.messages)
@@ -213,16 +216,15 @@ class Compactor:
             return False
         self.measure.blanked(freed)
         self._payback.begins_anew("micro")
-        event = self._event("micro", trigger, before)
-        self.on_event(evolve(event, status="completed", after=self.used, parts_elided=result.parts_elided))
+        event = evolve(self._event("micro", trigger, before), status="completed", parts_elided=result.parts_elided)
+        self.on_event(evolve(event, after=self.used))
         return True
 
     async def _full_or_without_model(self, trigger: Trigger, turn_start: int) -> int:
-        """A full compaction inside a turn; without a model where none can help and the window is nearly full.
-
-        Returns the new index of the turn's prompt.
-        """
+        """A full compaction inside a turn, without a model where none can help; the new index of the turn's prompt."""
         outcome = await self._full(trigger, turn_start)
+        if not isinstance(outcome, Compacted):
+            self._micro(trigger, quiet=True)
         if isinstance(outcome, NothingToCompact):
             self._notices.once("guard", "The window is nearly full, and little but the newest messages is left in it.")
         if isinstance(outcome, Failed):
@@ -238,11 +240,12 @@ class Compactor:
             return turn_start
         offers = Offers.of(self.history.messages, self.budgets(), self.measure.estimator, turn_start)
         tier = self._payback.carried(offers)
-        if tier == "micro" and size >= micro:
-            self._micro("guard", quiet=True)
-        if tier != "full" or size < micro:
+        if tier is None or size < micro:
             return turn_start
-        self._payback.begins_anew("full")
+        self._payback.begins_anew(tier)
+        if tier == "micro":
+            self._micro("guard", quiet=True)
+            return turn_start
         outcome = await self._full("guard", turn_start)
         return outcome.prompt_at(turn_start) if isinstance(outcome, Compacted) else turn_start
 

@@ -89,3 +89,37 @@ async def test_nothing_pays_inside_a_turn_where_that_is_switched_off(tmp_path: P
     stage.user(PROMPT)
     await rounds(stage, 150, upto=0.7)
     assert stage.events == []
+
+
+async def nearly_full(stage: Stage, *, results: int) -> None:
+    """A turn at the full level, so many of whose results are large; the rest is talk, which no pass can blank."""
+    stage.user(PROMPT)
+    for number in range(results):
+        stage.round({f"f{number}": "value = 1\n" * 240})
+    number = 0
+    while stage.compactor.projected.count < stage.compactor.levels().full:
+        stage.round({f"t{number}": "ok"}, said="so the next value is computed " * 20)
+        number += 1
+
+
+async def test_at_the_full_level_blanking_is_enough_where_it_gets_under_the_micro_level(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, window=WINDOW)
+    await nearly_full(stage, results=8)
+    await stage.compactor.before_request(0)
+    assert stage.tiers() == [("micro", "guard")]
+    assert stage.compactor.projected.count < stage.compactor.levels().micro
+
+
+async def test_at_the_full_level_a_pass_that_gets_nowhere_is_left_out_for_a_summary(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, window=WINDOW)
+    await nearly_full(stage, results=2)
+    await stage.compactor.before_request(0)
+    assert stage.tiers() == [("full", "guard")]
+
+
+async def test_where_no_summary_can_be_had_every_pass_that_is_worth_it_is_made(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, lambda messages: says(""), window=WINDOW)
+    await nearly_full(stage, results=2)
+    await stage.compactor.before_request(0)
+    assert stage.tiers() == [("micro", "guard")]
+    assert stage.compactor.projected.count < stage.compactor.levels().full
