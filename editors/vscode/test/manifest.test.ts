@@ -15,6 +15,14 @@ test("every contributed command exists, and every command is contributed", () =>
   registration.dispose();
 });
 
+test("a selection can be asked about from the context menu and from the keyboard", () => {
+  const { menus, keybindings } = manifest.contributes;
+  const [entry] = menus["editor/context"].filter(({ command }) => command === "agentLs.askAboutSelection");
+  assert.match(entry?.when ?? "", /editorHasSelection/);
+  const [binding] = keybindings.filter(({ command }) => command === "agentLs.askAboutSelection");
+  assert.match(binding?.when ?? "", /editorHasSelection/);
+});
+
 test("what a repository must not set, it cannot", () => {
   const properties = manifest.contributes.configuration.flatMap((section) => Object.entries(section.properties));
   const scopes = Object.fromEntries(properties.map(([name, { scope }]) => [name, scope]));

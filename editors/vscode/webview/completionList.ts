@@ -62,11 +62,21 @@ export class CompletionList {
       case "Tab":
       case "Enter":
         if (event.shiftKey) return false;
+        if (event.key === "Enter" && this.isWritten()) {
+          this.close();
+          return false;
+        }
         this.accept(this.chosen);
         return true;
       default:
         return false;
     }
+  }
+
+  /** Whether the chosen command stands there in full: Enter means it, and needs no second one. */
+  private isWritten(): boolean {
+    const chosen = this.items[this.chosen];
+    return chosen?.attachment === undefined && chosen?.insert.trimEnd() === this.input.value.trimEnd();
   }
 
   private move(by: number): true {

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { after, before, test } from "node:test";
+import { faults } from "./accessibility.mjs";
 import { startCodeServer } from "./codeServer.mjs";
 import { steps } from "./steps.mjs";
 import { Workbench } from "./workbench.mjs";
@@ -66,6 +67,7 @@ step("nothing starts in a workspace that is not trusted, and the chat says so", 
   chat = await workbench.openChat();
   await chat.getByText("off until you trust this workspace").waitFor();
   assert.equal(await prompt().isDisabled(), true);
+  assert.deepEqual(await faults(chat), []);
   assert.equal(fs.existsSync(planted), false);
 });
 
@@ -95,6 +97,8 @@ step("the gauge follows the folder of the active editor", async () => {
 step("a refused key is said in the conversation, with the way to set another", async () => {
   chat = await workbench.openChat();
   await say("Hello");
+  await log().getByRole("article", { name: "Error" }).waitFor();
+  assert.deepEqual(await faults(chat), []);
   await log().getByRole("article", { name: "Error" }).getByRole("button", { name: "Set API Key…" }).click();
   await workbench.page.locator(".quick-input-list .monaco-list-row", { hasText: "ANTHROPIC_API_KEY" }).click();
   const input = workbench.page.locator('.quick-input-widget input[type="password"]');

@@ -85,7 +85,7 @@ step("the chat opens from the keyboard with the cursor in the prompt", async () 
 
 step("files and commands are completed", async () => {
   await workbench.page.keyboard.type("/co");
-  await chat.getByRole("option", { name: /compact/ }).waitFor();
+  await chat.getByRole("option", { name: /^\/compact/ }).waitFor();
   await workbench.page.keyboard.press("Escape");
   await prompt().fill("");
   await workbench.page.keyboard.type("Make @gre");
@@ -147,6 +147,8 @@ step("allowing it from the keyboard edits the open document, and the editor can 
   await chat.getByRole("article", { name: "Agent", exact: true }).getByText("and the name now").waitFor({ timeout: 60_000 });
   await idle();
   assert.match((await said(chat, /^Agent: /)).join(), /Allow once.*Agent: .*and the name now/s);
+  await chat.getByRole("button", { name: "Copy" }).press("Enter");
+  await workbench.page.waitForFunction(async () => (await navigator.clipboard.readText()).startsWith("def greet("));
   await editorShows("Hello, ");
   await editorShows(UNSAVED);
   assert.equal(onDisk(), GREET, "an open document is not written behind it");
@@ -217,7 +219,15 @@ step("compaction from the palette lowers the gauge and says before and after", a
   await inEveryTheme("compaction");
   await workbench.page.mouse.move(640, 400);
   await workbench.gauge.hover();
-  await workbench.page.locator(".workbench-hover", { hasText: "New session" }).waitFor();
+  const tooltip = workbench.page.locator(".workbench-hover", { hasText: "Last compaction" });
+  await tooltip.waitFor();
+  assert.deepEqual(await tooltip.getByRole("link").allTextContents(), ["Compact", "Context", "New session", "Log"]);
+});
+
+step("the tooltip's links do what they say", async () => {
+  await workbench.page.locator(".workbench-hover").getByRole("link", { name: "Context" }).click();
+  await workbench.page.locator(".quick-input-title", { hasText: "Context: " }).waitFor();
+  await workbench.page.keyboard.press("Escape");
 });
 
 step("the compaction is undone from its line", async () => {
@@ -226,6 +236,8 @@ step("the compaction is undone from its line", async () => {
   await workbench.page.keyboard.press("Enter");
   await log().getByText("(undone)").waitFor();
   assert.match(await focused(chat), /^Compacted: .*\(undone\)/, "the keyboard stays where it was");
+  await say("/undo");
+  await log().getByText("There is no compaction to undo").waitFor();
   assert.match((await said(chat, /is undone/)).join(), /Compacting….*Compacted: .* → .*is undone/s);
   await idle();
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 import { rankPaths } from "../../src/chat/ranking";
-import type { ChatStatus, FromPage } from "../../src/shared/chatMessages";
+import type { ChatStatus, Completion, FromPage } from "../../src/shared/chatMessages";
 import { typedWord } from "../../webview/completionList";
 import { Composer } from "../../webview/composer";
 import { ConversationPane } from "../../webview/conversationPane";
@@ -108,6 +108,24 @@ test("the prompts of the conversation come back with Up and Down, and what was t
   type("mine");
   press("ArrowUp");
   assert.equal(input.value, "mine");
+});
+
+test("a command that is written in full is sent by the first Enter, a file is still attached by it", () => {
+  const complete = (text: string, item: Completion) => {
+    type(text);
+    const asked = sent.at(-1);
+    assert.ok(asked?.type === "complete");
+    composer.showCompletions(asked.requestId, [item]);
+    press("Enter");
+  };
+  complete("/comp", { insert: "/compact ", label: "/compact", detail: "" });
+  assert.equal(input.value, "/compact ");
+  complete("/compact", { insert: "/compact ", label: "/compact", detail: "" });
+  assert.deepEqual(sent.at(-1), { type: "send", text: "/compact", attachments: [] });
+  const attachment = { uri: "file:///w/a.py", label: "a.py" };
+  complete("@a.py", { insert: "@a.py ", label: "a.py", detail: "", attachment });
+  press("Enter");
+  assert.deepEqual(sent.at(-1), { type: "send", text: "@a.py", attachments: [attachment] });
 });
 
 test("completions that come too late are not shown", () => {
