@@ -189,7 +189,7 @@ class Sessions:
     ) -> tuple[WorkspaceFolder, Session]:
         if session_id is None:
             folder = self._folder(workspace, document)
-            return folder, folder.session()
+            return folder, await folder.current()
         for folder in self._folders.values():
             if folder.active is not None and folder.active.session_id == session_id:
                 return folder, folder.active
@@ -223,7 +223,7 @@ class Sessions:
     def _opened(self, path: Path) -> WorkspaceFolder:
         """The folder at `path`; a client without workspace folders may name any directory."""
         if path not in self._folders:
-            if not path.is_dir():
+            if not _is_folder(path):
                 raise SessionNotFound(f"{path} is not a folder.")
             self._folders[path] = WorkspaceFolder(path, self._client, self._settings)
         return self._folders[path]
@@ -236,3 +236,10 @@ class Sessions:
         except (OSError, ValueError, RuntimeError):  # a NUL, a lone surrogate, symlinks in a circle
             logger.debug("no path: %r", uri)
         raise SessionNotFound(f"{uri!r} is not the URI of a file or folder.")
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:  # its name is too long for a file system
+        return False

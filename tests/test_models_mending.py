@@ -33,7 +33,7 @@ from tests.simulator import Reply, Simulator, ToolCall
 
 MODELS = ["openai-chat:gpt-5", "anthropic:claude-sonnet-5-5"]
 
-TEXTS = st.sampled_from(["", " \n", "\u2028", "words", "日本語"])
+TEXTS = st.sampled_from(["", " \n", "\u2028", "words", "日本語", "half a pair \ud83d"])
 # Few ids, so that they are repeated; some that no provider takes.
 CALL_IDS = st.sampled_from(["a", "b", "a-2", "", "c" * 60, "c" * 61, "call|fc", "ü", "functions.look:0"])
 TOOL_NAMES = st.sampled_from(["look", "functions.look", "", "n" * 80, "run it"])

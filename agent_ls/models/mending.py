@@ -8,6 +8,7 @@ itself stays as it was said. The view depends on the messages alone, so the prov
 from __future__ import annotations
 
 import hashlib
+import operator
 import re
 from collections import deque
 from collections.abc import Iterable, Sequence
@@ -21,6 +22,7 @@ from pydantic_ai.messages import (
     ModelResponse,
     ModelResponsePart,
     TextPart,
+    ThinkingPart,
     ToolCallPart,
     ToolReturnPart,
     UserPromptPart,
@@ -33,10 +35,12 @@ EMPTY_PROMPT: Final = "(empty)"
 
 _CALL_ID: Final = re.compile(r"[a-zA-Z0-9_-]{1,40}")
 _TOOL_NAME: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _NOT_ALLOWED: Final = re.compile(r"[^a-zA-Z0-9_-]")
 
 _CallOrResult = TypeVar("_CallOrResult", ToolCallPart, ToolReturnPart[Any])
 _Message = TypeVar("_Message", ModelRequest, ModelResponse)
+_Part = TypeVar("_Part", ModelRequestPart, ModelResponsePart)
 
 
 def mended(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
@@ -45,7 +49,8 @@ def mended(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
     - an empty tool result says so (Anthropic and Bedrock refuse it);
     - blank text of a response is left out, a blank prompt says so;
     - call ids are unique within a response, short, of the characters all providers take; results follow by position;
-    - tool names are of the characters all providers take.
+    - tool names are of the characters all providers take;
+    - a lone surrogate, which no request can carry, is a replacement character; signed thoughts with one are left out.
     """
     view: list[ModelMessage] = []
     # New ids of the last response's calls, by their old id, in order of the calls.
@@ -67,17 +72,23 @@ def _with_parts(message: _Message, parts: Sequence[Any]) -> _Message:
 def _response_parts(parts: Iterable[ModelResponsePart], new_ids: dict[str, deque[str]]) -> list[ModelResponsePart]:
     kept: list[ModelResponsePart] = []
     used: set[str] = set()
-    for part in parts:
+    for original in parts:
+        part = _encodable_part(original)
         if isinstance(part, ToolCallPart):
             call_id = _unused(_call_id(part.tool_call_id), used)
             new_ids.setdefault(part.tool_call_id, deque()).append(call_id)
             kept.append(_renamed(part, call_id))
-        elif not (isinstance(part, TextPart) and _is_blank(part.content)):
+        elif not (isinstance(part, TextPart) and _is_blank(part.content)) and not _is_spoilt_thought(part, original):
             kept.append(part)
     return kept
 
 
+def _is_spoilt_thought(part: ModelResponsePart, original: ModelResponsePart) -> bool:
+    return part is not original and isinstance(part, ThinkingPart) and part.signature is not None
+
+
 def _request_part(part: ModelRequestPart, new_ids: dict[str, deque[str]]) -> ModelRequestPart:
+    part = _encodable_part(part)
     match part:
         case UserPromptPart():
             return _prompt_that_says_something(part)
@@ -130,6 +141,37 @@ def _unused(call_id: str, used: set[str]) -> str:
         candidate = f"{call_id[:35]}-{number}"
     used.add(candidate)
     return candidate
+
+
+def encodable(text: str) -> str:
+    """`text` with U+FFFD for lone surrogates, which UTF-8 cannot say; the same object where there are none."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return _LONE_SURROGATE.sub("\ufffd", text)
+    return text
+
+
+def _encodable_part(part: _Part) -> _Part:
+    found = {name: getattr(part, name, None) for name in ("content", "args")}
+    changed = {name: new for name, old in found.items() if (new := _encodable_value(old)) is not old}
+    return replace(part, **changed) if changed else part
+
+
+def _encodable_value(value: Any) -> Any:
+    """A JSON value or a prompt's content; the same object where nothing has to be changed."""
+    match value:
+        case str():
+            return encodable(value)
+        case list():
+            items = [_encodable_value(item) for item in value]
+            return value if all(map(operator.is_, items, value)) else items
+        case dict():
+            pairs = {_encodable_value(key): _encodable_value(item) for key, item in value.items()}
+            same = all(map(operator.is_, pairs, value)) and all(map(operator.is_, pairs.values(), value.values()))
+            return value if same else pairs
+        case _:
+            return value
 
 
 def _is_blank(text: str) -> bool:

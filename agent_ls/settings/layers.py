@@ -51,7 +51,7 @@ def from_user_file(path: Path | None) -> Layer:
         content = _read_toml(path)
     except FileNotFoundError:
         return _layer({}, {}, label=lambda _: label, place=label)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         refused = SettingsInvalid(
             name="the whole file", value=path.name, rule=f"it cannot be read: {error}", source=label
         )

@@ -93,7 +93,7 @@ class ApprovalFile:
             content = json.loads(self.path.read_bytes())
         except FileNotFoundError:
             return {}
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             logger.warning("no approvals are used, as %s cannot be read: %s", self.path, error)
             return {}
         workspaces = content.get("workspaces") if isinstance(content, dict) else None

@@ -34,13 +34,7 @@ class RawClient:
         self._next_id = 0
         private = {"HOME": str(home), "XDG_CONFIG_HOME": str(home), "XDG_DATA_HOME": str(home)} if home else {}
         inherited = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
-        self.process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env={**inherited, **private, **(environ or {})},
-        )
+        self.process = self.started(command, {**inherited, **private, **(environ or {})})
         self.stderr = bytearray()
         self._threads = [
             threading.Thread(target=self._read, daemon=True),
@@ -56,6 +50,11 @@ class RawClient:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.kill()
+
+    def started(self, command: Sequence[str], environ: Mapping[str, str]) -> subprocess.Popen[bytes]:
+        """The server's process, with pipes to it."""
+        pipe = subprocess.PIPE
+        return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=environ)
 
     # --- sending ------------------------------------------------------------------------------------------------------
 

@@ -133,6 +133,7 @@ def test_the_logs_level_is_a_setting_and_its_lines_go_to_the_client(start_server
         ({"prompt": [{"type": "image", "data": "é", "mimeType": "image/png"}]}, -32602),
         ({"prompt": "hello", "workspace": "\ud800"}, -32803),
         ({"prompt": "hello", "workspace": "file:///%00"}, -32803),
+        ({"prompt": "hello", "workspace": "x" * 5_000}, -32803),
     ],
 )
 def test_params_that_only_a_handler_can_judge_are_no_bug(

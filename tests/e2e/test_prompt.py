@@ -51,3 +51,18 @@ def test_writing_asks_with_a_diff_and_the_edit_lands_on_disk(start_server: Start
         assert "x = 10" in diff["newText"]
         assert (workspace / "a.py").read_bytes() == b"\xef\xbb\xbfx = 10\r\ny = 2\r\n"
         assert not simulator.refused
+
+
+def test_half_a_surrogate_pair_in_a_prompt_bricks_no_session(start_server: StartServer) -> None:
+    """An editor may cut a pair in two; no request can carry the half, and the history keeps it (FAULTS 32)."""
+    with Simulator(otherwise=Reply("Yes.")) as simulator:
+        client = start_server(simulator)
+        for prompt in ("cut \ud83d off", [{"type": "text", "text": "cut \ude00 off"}], "whole"):
+            assert client.request("agent/prompt", {"prompt": prompt})["text"] == "Yes."
+        opened = client.request("agent/resumeSession", {"sessionId": "latest"})
+        assert opened["history"][0]["content"]["text"] == "cut \ud83d off"
+        assert [message["content"] for message in simulator.requests[-1].messages if message["role"] == "user"] == [
+            "cut \ufffd off",
+            "cut \ufffd off",
+            "whole",
+        ]

@@ -145,6 +145,11 @@ def test_a_pipe_in_the_file_s_place_does_not_block(user_file: Path) -> None:
     assert "not a regular file" in resolve(user_file=user_file).refused[0].message
 
 
+def test_a_user_file_nested_too_deep_is_refused(user_file: Path) -> None:
+    user_file.write_text("model = " + "[" * 9_000)
+    assert "cannot be read" in resolve(user_file=user_file).refused[0].message
+
+
 @pytest.mark.parametrize("given", [[], "x", 3, True])
 def test_settings_that_are_no_object_are_refused(given: object) -> None:
     assert resolve(initialization=given).refused[0].rule == "must be an object"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from http.server import ThreadingHTTPServer
@@ -44,6 +45,11 @@ class _Server(ThreadingHTTPServer):
         with self._lock:
             self._open.discard(request)
         super().shutdown_request(request)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        # A client that was killed is nothing to report.
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
 
     def server_close(self) -> None:
         with self._lock, contextlib.suppress(OSError):

@@ -233,7 +233,7 @@ def test_approvals_are_read_back_and_join_those_of_another_server(tmp_path: Path
     assert other.load() == {ExactCommand("make"), WorkspaceEdits(), ExactPath("read", "/etc/hosts")}
 
 
-@pytest.mark.parametrize("content", ["", "[]", "{", '{"workspaces": 3}', "\x00\xff"])
+@pytest.mark.parametrize("content", ["", "[]", "{", '{"workspaces": 3}', "\x00\xff", "[" * 9_000])
 def test_a_damaged_file_of_approvals_allows_nothing(tmp_path: Path, content: str) -> None:
     path = tmp_path / "permissions.json"
     path.write_text(content)

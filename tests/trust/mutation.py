@@ -24,7 +24,7 @@ JUNK: Final[Sequence[Any]] = (
     _nested(_DEEP),
 )  # fmt: skip
 PIECES: Final[Sequence[bytes]] = (
-    b"\n", b"\r\n", b"\0" * 9, b'"', b"{", b"}", b"[" * 300, b"\\", b"\\ud800", b"9" * 400, b"1e999", b"NaN", b"null",
+    b"\n", b"\r\n", b"\0" * 9, b'"', b"{", b"}", b"[" * 3_000, b"\\", b"\\ud800", b"9" * 400, b"1e999", b"NaN", b"null",
     b"\xff", b"\xc3", b",", b":", b"[[", b"]]", b"- 2026-12-01: ", b"# ", b"```\n", b"<think>", b"\x1b[31m",
 )  # fmt: skip
 

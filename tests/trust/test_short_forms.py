@@ -6,6 +6,8 @@ import secrets
 
 from tests.trust.fuzz_frames import attack_frames
 from tests.trust.fuzz_log import attack_logs
+from tests.trust.fuzz_texts import attack_texts
+from tests.trust.kill_server import attack_server
 
 
 def test_damaged_logs() -> None:
@@ -16,3 +18,14 @@ def test_damaged_logs() -> None:
 def test_damaged_frames() -> None:
     row = attack_frames(750, secrets.token_hex(4), workers=1)
     assert row.counted["answers"] > 300
+
+
+def test_damaged_texts() -> None:
+    row = attack_texts(200, secrets.token_hex(4), workers=1)
+    assert row.counted["of memory"] == 50
+
+
+def test_killed_servers() -> None:
+    row = attack_server(5, secrets.token_hex(4), workers=1)
+    assert row.counted["refused"] == 0
+    assert row.counted["turns answered"] > 0
