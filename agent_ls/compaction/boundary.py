@@ -16,6 +16,7 @@ _KEY: Final = object()
 
 RECENT_RESULTS: Final = 10
 _LEAST_OF_KEEP: Final = 3
+_MOST_OF_KEEP: Final = 1.5
 
 
 class Boundary:
@@ -86,14 +87,18 @@ def recent_tail(messages: Sequence[ModelMessage], keep: int, estimator: Estimato
     """What a compaction keeps verbatim: the newest ten tool results, in `keep` tokens at most, a third at least.
 
     Without so many results it is the longest tail that fits. A longer one is carried by every later request, and the
-    log has what is not kept (ADR 10).
+    log has what is not kept (ADR 10). A huge response does not join its results, as it does in `split_tail`: they go
+    with it.
     """
     longest = split_tail(messages, keep, estimator).index
+    if estimator.messages(messages[longest:]) > keep * _MOST_OF_KEEP:
+        longest = next((at for at in range(longest + 1, len(messages)) if is_valid_cut(messages, at)), len(messages))
     start, results = len(messages), 0
     while start > longest and results < RECENT_RESULTS:
         start -= 1
         results += sum(map(answers_a_call, messages[start].parts))
-    return cut_before(messages, min(start, split_tail(messages, keep // _LEAST_OF_KEEP, estimator).index))
+    shortest = split_tail(messages, keep // _LEAST_OF_KEEP, estimator).index
+    return Boundary(max(longest, cut_before(messages, min(start, shortest)).index), _KEY)
 
 
 def cut_before(messages: Sequence[ModelMessage], index: int) -> Boundary:

@@ -147,15 +147,20 @@ def test_the_recent_tail_is_between_a_third_of_the_room_and_all_of_it(messages: 
     estimator = Estimator()
     index = recent_tail(messages, keep, estimator).index
     assert is_valid_cut(messages, index)
-    assert split_tail(messages, keep, estimator).index <= index <= split_tail(messages, keep // 3, estimator).index
+    assert split_tail(messages, keep, estimator).index <= index
+    assert estimator.messages(messages[index:]) <= keep * 1.5 + len(messages)
+    if estimator.messages(messages[split_tail(messages, keep, estimator).index :]) <= keep * 1.5:
+        assert index <= split_tail(messages, keep // 3, estimator).index
 
 
 @given(histories(), ROOM)
 def test_the_recent_tail_has_the_newest_ten_results_or_all_that_fit(messages: list[ModelMessage], keep: int) -> None:
     estimator = Estimator()
     index = recent_tail(messages, keep, estimator).index
+    longest = split_tail(messages, keep, estimator).index
     results = sum(answers_a_call(part) for message in messages[index:] for part in message.parts)
-    assert results >= RECENT_RESULTS or index == split_tail(messages, keep, estimator).index
+    too_long = estimator.messages(messages[longest:]) > keep * 1.5
+    assert results >= RECENT_RESULTS or index == longest or too_long
 
 
 def test_the_recent_tail_ends_where_ten_results_are_enough() -> None:
@@ -176,3 +181,16 @@ def test_ten_small_results_are_not_enough_where_there_is_room() -> None:
     tail = messages[recent_tail(messages, 3_000, estimator).index :]
     assert len(tail) > 2 * RECENT_RESULTS
     assert 900 < estimator.messages(tail) <= 1_050
+
+
+def test_a_huge_response_goes_with_its_results() -> None:
+    messages: list[ModelMessage] = [
+        ModelRequest(parts=[UserPromptPart("go")]),
+        ModelResponse(parts=[ToolCallPart("write_file", {"content": "value = 1\n" * 2_000}, "c")]),
+        ModelRequest(parts=[ToolReturnPart("write_file", "written", "c")]),
+        ModelRequest(parts=[UserPromptPart("and use tabs")]),
+        ModelResponse(parts=[TextPart("I will.")]),
+    ]
+    estimator = Estimator()
+    assert split_tail(messages, 500, estimator).index == 1
+    assert recent_tail(messages, 500, estimator).index == 3

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from pydantic_ai.messages import ModelRequest, ModelResponse, ToolCallPart, ToolReturnPart, UserPromptPart
+
 from tests.compaction.histories import unpaired
 from tests.compactor.stage import Stage
 from tests.scripted_model import says
@@ -123,3 +125,18 @@ async def test_where_no_summary_can_be_had_every_pass_that_is_worth_it_is_made(t
     await stage.compactor.before_request(0)
     assert stage.tiers() == [("micro", "guard")]
     assert stage.compactor.projected.count < stage.compactor.levels().full
+
+
+async def test_a_huge_response_behind_the_newest_prompt_does_not_end_the_turn(stage: Stage) -> None:
+    stage.user("write it")
+    stage.answer("value = 1\n" * 40)
+    stage.history.append(
+        ModelResponse(parts=[ToolCallPart("write_file", {"content": "value = 1\n" * 2_200}, "c")]),
+        ModelRequest(parts=[ToolReturnPart("write_file", "written", "c")]),
+        ModelRequest(parts=[UserPromptPart(PROMPT)]),
+    )
+    stage.round({"a.py": "ok"})
+    assert stage.compactor.projected.count >= stage.compactor.levels().full
+    await stage.compactor.before_request(4)
+    assert stage.tiers() == [("full", "guard")]
+    assert stage.compactor.projected.count < stage.compactor.levels().micro
