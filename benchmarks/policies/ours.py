@@ -55,7 +55,7 @@ class Ours:
         try:
             self._turn_start = await self._compactor.before_request(self._turn_start)
         except ContextTooLarge as error:
-            # The turn is over; what is recorded after it goes on as a turn of the same prompt, wherever that stands now.
+            # The turn is over; what is recorded after it goes on as a turn of the same prompt, where that stands now.
             self._turn_start = self._newest_prompt()
             raise NotSent(error.message) from error
         return self._history.messages

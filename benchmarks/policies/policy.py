@@ -10,8 +10,8 @@ from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse
 
 from benchmarks.policies.summarizer import FakeSummarizer
 
-FIXED_TOKENS: Final = 3_000
-"""Instructions and tool definitions, sent with every request: about what agent_ls sends in a small workspace."""
+FIXED_TOKENS: Final = 1_800
+"""Instructions and tool definitions, sent with every request: what agent_ls sends in an empty workspace."""
 
 
 @frozen

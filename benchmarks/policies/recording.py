@@ -1,8 +1,9 @@
 """A recorded session made ready to be sent again under any policy, in a window of a given size.
 
 What every agent loop does before a policy sees a message is done here, the same for all: tool outputs are bounded on
-entry, each call has its result. Two standing rules of COMPINT (tests/data/compint) are added to each session, as
-recorded sessions state few: one ends the first prompt, one is said while the agent works, a third of the way in.
+entry, each call has its result, and a reply is no longer than a small window lets one get. Two standing rules of
+COMPINT (tests/data/compint) are added to each session, as recorded sessions state few: one ends the first prompt, one
+is said while the agent works, a third of the way in.
 """
 
 from __future__ import annotations
@@ -11,13 +12,17 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from attrs import frozen
 from pydantic_ai.messages import (
     ModelMessage,
     ModelRequest,
     ModelResponse,
+    ModelResponsePart,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
     ToolReturnPart,
     UserPromptPart,
 )
@@ -27,6 +32,7 @@ from agent_ls.log.dangling import close_dangling_calls
 _COMPINT: Final = Path(__file__).parents[2] / "tests" / "data" / "compint" / "constraints.json"
 _SHARE_OF_WINDOW: Final = 0.10
 _SHARE_OF_ROUND: Final = 0.40
+_SHARE_OF_REPLY: Final = 0.30
 _CHARACTERS_PER_TOKEN: Final = 3
 _MOST_CHARACTERS: Final = 50_000
 _HEAD_SHARE: Final = 0.6
@@ -53,7 +59,9 @@ class Recording:
 def recording_of(name: str, messages: Sequence[ModelMessage], window: int) -> Recording:
     """The session as a loop with a window of so many tokens would have recorded it."""
     closed = close_dangling_calls(messages)
-    bounded = [_bounded(message, window) if isinstance(message, ModelRequest) else message for message in closed]
+    bounded = [
+        _bounded(message, window) if isinstance(message, ModelRequest) else _cut(message, window) for message in closed
+    ]
     planted = _with_rules(name, bounded)
     turns = frozenset(
         index
@@ -85,6 +93,35 @@ def _bounded(message: ModelRequest, window: int) -> ModelRequest:
         for part in message.parts
     ]
     return replace(message, parts=parts, instructions=None)
+
+
+def _cut(message: ModelResponse, window: int) -> ModelResponse:
+    """A reply as a provider cuts it at the window's end, shared by its parts."""
+    limit = int(window * _SHARE_OF_REPLY * _CHARACTERS_PER_TOKEN) // max(len(message.parts), 1)
+    return replace(message, parts=[_shorter(part, limit) for part in message.parts])
+
+
+def _shorter(part: ModelResponsePart, limit: int) -> ModelResponsePart:
+    match part:
+        case TextPart() | ThinkingPart():
+            return replace(part, content=_clipped(part.content, limit)) if len(part.content) > limit else part
+        case ToolCallPart():
+            arguments = part.args_as_dict()
+            return replace(part, args=_shortened(arguments, limit)) if len(json.dumps(arguments)) > limit else part
+        case _:
+            return part
+
+
+def _shortened(value: Any, limit: int) -> Any:
+    match value:
+        case str():
+            return _clipped(value, limit) if len(value) > limit else value
+        case dict():
+            return {name: _shortened(inner, limit // max(len(value), 1)) for name, inner in value.items()}
+        case list():
+            return [_shortened(inner, limit // max(len(value), 1)) for inner in value]
+        case _:
+            return value
 
 
 def _clipped(text: str, limit: int) -> str:
