@@ -37,7 +37,7 @@ class Meter:
     setup: TurnSetup
     state: SessionState = "idle"
     _warnings: dict[str, str] = field(init=False, factory=dict)
-    _last: LastCompaction | None = field(init=False, default=None)
+    _last_micro: LastCompaction | None = field(init=False, default=None)
     _turn_cost: float | None = field(init=False, default=None)
     _turn_input: int = field(init=False, default=0)
     _turn_cached: int = field(init=False, default=0)
@@ -78,9 +78,13 @@ class Meter:
             self._turn_cost = (self._turn_cost or 0.0) + float(cost)
 
     def compacted(self, event: CompactionEvent) -> None:
-        """A tier ended; the gauge shows the last that landed."""
-        if event.status == "completed" and event.before is not None and event.after is not None:
-            self._last = LastCompaction(event.tier, event.trigger, event.before, event.after, now().isoformat())
+        """A tier ended; the gauge shows the last that landed. Of a full compaction the history has the record."""
+        if (
+            (event.tier, event.status) == ("micro", "completed")
+            and event.before is not None
+            and event.after is not None
+        ):
+            self._last_micro = LastCompaction("micro", event.trigger, event.before, event.after, now().isoformat())
 
     def warn(self, identifier: str, message: str | None) -> bool:
         """Show a sentence in the gauge, or take it away; True if that changed it."""
@@ -105,11 +109,19 @@ class Meter:
             model=self.setup.model_name,
             cost=cost,
             cache_share=cached / read if read else None,
-            last_compaction=self._last,
+            last_compaction=self._last_compaction(),
             state=self.state,
             warnings=[GaugeWarning(identifier, message) for identifier, message in self._warnings.items()],
         )
         return context_gauge(self.compactor.used, self.compactor.levels(), facts)
+
+    def _last_compaction(self) -> LastCompaction | None:
+        """The last tier that landed: an undone one did not, one from before a restart did."""
+        record = self.compactor.history.last_compaction
+        if record is None:
+            return self._last_micro
+        full = LastCompaction("full", record.trigger, record.before, record.after, record.at.isoformat())
+        return full if self._last_micro is None or self._last_micro.at < full.at else self._last_micro
 
     def context(self, instructions: Instructions) -> ContextResult:
         """What fills the window; the parts sum to the gauge's number."""

@@ -182,6 +182,25 @@ def test_compact_undo_and_resume(start_server: StartServer, workspace: Path) -> 
         assert not simulator.refused
 
 
+def test_the_gauge_knows_the_last_compaction_after_a_restart_and_none_once_it_is_undone(
+    start_server: StartServer, workspace: Path
+) -> None:
+    fill(workspace, 2)
+    replies = [reading("f1.txt"), Reply("Read it."), reading("f2.txt"), Reply("Read it."), Reply(SUMMARY)]
+    settings = {"compactionKeepRecentTokens": 300}
+    with Simulator(replies=replies) as simulator:
+        client = start_server(simulator, settings=settings)
+        client.request("agent/prompt", {"prompt": "Read the first."})
+        client.request("agent/prompt", {"prompt": "Read the second."})
+        result = client.request("agent/compact")
+        last = result["gauge"]["lastCompaction"]
+        assert (last["tier"], last["before"], last["after"]) == ("full", result["before"], result["after"])
+        client.kill()
+        again = start_server(simulator, settings=settings)
+        assert again.request("agent/resumeSession", {"sessionId": "latest"})["gauge"]["lastCompaction"] == last
+        assert again.request("agent/undoCompaction")["gauge"]["lastCompaction"] is None
+
+
 def test_fault_39_a_cancelled_compaction_is_over_for_the_client_too(start_server: StartServer, workspace: Path) -> None:
     fill(workspace, 2)
     replies = [reading("f1.txt"), Reply("Read it."), reading("f2.txt"), Reply("Read it."), hang()]
