@@ -33,7 +33,8 @@ def _card(compaction: Compaction, inspection: Inspection) -> Markup:
         element(
             "p",
             f"{gone:,} messages went: {ranges_in_words(compaction.dropped)}. "
-            f"{len(record.tail_ordinals):,} were kept as they were.",
+            f"{len(record.tail_ordinals):,} were kept as they were. The bars are of messages, estimated from the log; "
+            "instructions and tool definitions come on top.",
         ),
         folded("The summary", element("pre", compaction.summary)),
         _carried(compaction.carried),
