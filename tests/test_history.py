@@ -5,7 +5,7 @@ import logging
 import shutil
 import stat
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -43,7 +43,7 @@ def texts(messages: Sequence[ModelMessage]) -> list[str]:
 
 def blanked(messages: Sequence[ModelMessage], *indexes: int) -> list[ModelMessage]:
     return [
-        replace(message, parts=[replace(part, content="[elided]") for part in message.parts])  # type: ignore[call-arg,type-var]
+        replace(message, parts=[replace(part, content="[elided]") for part in message.parts])  # type: ignore[arg-type]
         if index in indexes
         else message
         for index, message in enumerate(messages)
@@ -267,7 +267,7 @@ def test_a_tail_must_begin_inside_the_history(history: History, tail_start: int)
 
 
 def test_fault_30_a_resumed_history_equals_the_live_one_at_every_step(history: History) -> None:
-    steps = [
+    steps: list[Callable[[], object]] = [
         lambda: history.append(prompt("one")),
         lambda: history.append(calls("a", "b"), durable=True),
         lambda: history.append(results("a", "b")),

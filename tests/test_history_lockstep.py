@@ -22,6 +22,10 @@ from .log.faulty_files import Fault, FaultyFiles
 from .log.strategies import answer, calls, dump, prompt, results
 
 
+def answers(message: ModelMessage) -> bool:
+    return isinstance(message, ModelRequest) and any(map(is_tool_result, message.parts))
+
+
 class Lockstep(RuleBasedStateMachine):
     """A history beside a plain model of it: `live` is what the model should see, `logged` what a replay starts from.
 
@@ -87,7 +91,7 @@ class Lockstep(RuleBasedStateMachine):
             [
                 ModelRequest(
                     parts=[
-                        replace(part, content="[elided]") if hasattr(part, "content") else part  # type: ignore[type-var,call-arg]
+                        replace(part, content="[elided]") if hasattr(part, "content") else part  # type: ignore[arg-type]
                         for part in message.parts
                     ]
                 )
@@ -100,7 +104,7 @@ class Lockstep(RuleBasedStateMachine):
     @precondition(lambda self: self.live and not self.open_calls)
     @rule(data=st.data())
     def compact(self, data: st.DataObject) -> None:
-        cuts = [index for index, each in enumerate(self.live) if index and not any(map(is_tool_result, each.parts))]
+        cuts = [index for index, each in enumerate(self.live) if index and not answers(each)]
         start = data.draw(st.sampled_from([*cuts, len(self.live)]))
         self.number += 1
         summary = prompt(f"summary {self.number}")

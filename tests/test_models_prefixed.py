@@ -92,5 +92,5 @@ async def test_every_request_of_a_growing_and_changing_history_is_what_pydantic_
             continue
         if data.draw(st.booleans(), label="a message is another object now"):
             changed = data.draw(st.integers(0, length - 1))
-            history[changed] = type(history[changed])(parts=list(history[changed].parts))  # type: ignore[arg-type]
+            history[changed] = type(history[changed])(parts=list(history[changed].parts))
         assert await sent(model, provider, history[:length]) == as_pydantic_ai_prepares(MODELS[name], history[:length])

@@ -37,9 +37,11 @@ texts = st.sampled_from(
     ]
 )
 picture = BinaryContent(b"\x89PNG\r\n\x1a\n" + bytes(500), media_type="image/png")
-prompts = texts | st.sampled_from([["look", picture], ["one", "two", picture], ["alone"]])
+prompts: st.SearchStrategy[str | list[str | BinaryContent]] = texts | st.sampled_from(
+    [["look", picture], ["one", "two", picture], ["alone"]]
+)
 outputs = texts | st.sampled_from([{"rows": [1, 2]}, ["[shot.png]", picture], "x" * 20_000, None])
-outcomes = st.sampled_from(["success", "success", "failed", "denied", "interrupted", "retried"])
+outcomes: st.SearchStrategy[Any] = st.sampled_from(["success", "success", "failed", "denied", "interrupted", "retried"])
 # Calls, and the order their results came in. Local models use the same few ids again and again.
 calls = st.sampled_from(["a", "a b|b a", "a b|a b", "c", "a b c|c a b", "d c b a|a b c d"])
 

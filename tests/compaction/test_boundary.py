@@ -4,6 +4,7 @@ from hypothesis import strategies as st
 from pydantic_ai.messages import (
     ModelMessage,
     ModelRequest,
+    ModelRequestPart,
     ModelResponse,
     RetryFeedbackPart,
     RetryInfo,
@@ -88,8 +89,12 @@ def test_one_long_turn_does_find_a_cut() -> None:
         (legacy_retry("again"), False),
     ],
 )
-def test_a_cut_is_valid_at_requests_that_answer_nothing(part: object, valid: bool) -> None:
-    messages = [ModelResponse(parts=[TextPart("a")]), ModelRequest(parts=[part]), ModelResponse(parts=[TextPart("b")])]  # type: ignore[list-item]
+def test_a_cut_is_valid_at_requests_that_answer_nothing(part: ModelRequestPart, valid: bool) -> None:
+    messages: list[ModelMessage] = [
+        ModelResponse(parts=[TextPart("a")]),
+        ModelRequest(parts=[part]),
+        ModelResponse(parts=[TextPart("b")]),
+    ]
     assert is_valid_cut(messages, 1) is valid
 
 
@@ -139,7 +144,7 @@ def test_nobody_else_makes_a_boundary() -> None:
         Boundary(3, object())
     boundary = split_tail([], 0, Estimator())
     with pytest.raises(AttributeError):
-        boundary.index = 5  # type: ignore[misc]
+        boundary.index = 5
 
 
 @given(histories(), ROOM)

@@ -118,7 +118,7 @@ def test_looking_through_an_editor_tool_changes_nothing_and_is_no_command() -> N
 
 
 def test_an_edit_that_was_refused_changed_nothing() -> None:
-    refused = [
+    refused: list[ModelMessage] = [
         ModelResponse(parts=[ToolCallPart("edit_file", {"path": "a.py"}, "c")]),
         ModelRequest(parts=[ToolReturnPart("edit_file", "The user refused.", "c", outcome="denied")]),
     ]

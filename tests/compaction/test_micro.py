@@ -111,7 +111,7 @@ def test_fault_40_results_behind_a_blanked_one_are_reached() -> None:
 
 
 def test_framework_typed_results_stay_because_they_would_not_load() -> None:
-    part = ToolSearchReturnPart(content={"discovered_tools": []}, tool_call_id="a")  # type: ignore[typeddict-item]
+    part = ToolSearchReturnPart(content={"discovered_tools": []}, tool_call_id="a")
     messages: list[ModelMessage] = [ModelRequest(parts=[part]), ModelRequest(parts=[UserPromptPart("go")])]
     after, count = run(messages, 0)
     assert count == 0

@@ -57,7 +57,7 @@ def blank(*parts: Any) -> tuple[MicroResult, ModelMessage]:
         ToolReturnPart("t", LONG, "a", outcome="failed"),
         ToolReturnPart("t", LONG, "a", outcome="denied"),
         ToolReturnPart("t", LONG, "a", outcome="interrupted"),
-        ToolReturnPart("t", LONG, "a", outcome="retried", retry=RetryInfo(cause="tool_raised")),
+        ToolReturnPart("t", LONG, "a", outcome="retried", retry=RetryInfo(cause="model_retry")),
         ToolReturnPart("t", {"rows": [LONG, 1, None]}, "a"),
         ToolReturnPart("t", [LONG, PICTURE], "a"),
         ToolReturnPart("t", PICTURE, "a"),
@@ -69,7 +69,7 @@ def blank(*parts: Any) -> tuple[MicroResult, ModelMessage]:
         RetryFeedbackPart(content=LONG, retry=RetryInfo(cause="no_output")),
         RetryFeedbackPart(
             content=[{"type": "missing", "loc": ("a",), "msg": LONG, "input": {}}],
-            retry=RetryInfo(cause="invalid_args"),
+            retry=RetryInfo(cause="validation_error"),
         ),
         legacy_retry(LONG),
     ],
@@ -93,7 +93,7 @@ def test_every_result_and_retry_is_blanked_and_keeps_all_else(part: Any) -> None
         UserPromptPart(LONG),
         UserPromptPart([LONG, PICTURE]),
         SystemPromptPart(LONG),
-        ToolSearchReturnPart(content={"discovered_tools": []}, tool_call_id="a"),  # type: ignore[typeddict-item]
+        ToolSearchReturnPart(content={"discovered_tools": []}, tool_call_id="a"),
         ToolReturnPart("t", "ok", "a"),
         ToolReturnPart("t", "x" * len(ELIDED), "a"),
         ToolReturnPart("t", ELIDED, "a"),
@@ -139,7 +139,7 @@ def test_a_blanked_message_is_what_replace_would_make_of_it(messages: list[Model
         parts: list[ModelRequestPart] = []
         for new_part, old_part in zip(new.parts, old.parts, strict=True):
             is_same = new_part is old_part
-            parts.append(old_part if is_same else replace(old_part, content=ELIDED))  # type: ignore[call-arg, arg-type]
+            parts.append(old_part if is_same else replace(old_part, content=ELIDED))  # type: ignore[arg-type]
         assert new == replace(old, parts=parts)
 
 

@@ -55,13 +55,13 @@ def test_fault_08_the_last_response_counts_not_the_sum() -> None:
 
 
 def test_fault_09_usage_from_before_the_checkpoint_is_ignored() -> None:
-    tail = [answer(170_000), ask()]
+    tail: list[ModelMessage] = [answer(170_000), ask()]
     assert last_input_tokens([ask("summary"), *tail], first=3) == 0
     assert last_input_tokens([ask("summary"), *tail, answer(20_000)], first=3) == 20_000
 
 
 def test_fault_11_a_response_without_usage_leaves_the_occupancy() -> None:
-    messages = [ask(), answer(500), ask(), ModelResponse(parts=[TextPart("x")])]
+    messages: list[ModelMessage] = [ask(), answer(500), ask(), ModelResponse(parts=[TextPart("x")])]
     assert last_input_tokens(messages) == 500
 
 
@@ -73,10 +73,10 @@ def test_a_response_that_bills_several_requests_carries_its_context_size() -> No
 
 def test_fault_12_after_a_compaction_the_estimate_shows_at_once_and_is_marked() -> None:
     measure = Measure()
-    messages = [ask("long " * 2_000), answer(50_000)]
+    messages: list[ModelMessage] = [ask("long " * 2_000), answer(50_000)]
     assert measure.used(messages, 0) == Tokens.measured(50_000)
     measure.replaced()
-    after = [ask("summary of it"), answer(50_000)]
+    after: list[ModelMessage] = [ask("summary of it"), answer(50_000)]
     used = measure.used(after, 2)
     assert used.basis == "estimated"
     assert 0 < used.count < 5_000
@@ -84,7 +84,7 @@ def test_fault_12_after_a_compaction_the_estimate_shows_at_once_and_is_marked() 
 
 def test_fault_10_what_came_after_the_last_usage_is_projected() -> None:
     measure = Measure()
-    messages = [ask(), answer(7_900), ask("word " * 1_000)]
+    messages: list[ModelMessage] = [ask(), answer(7_900), ask("word " * 1_000)]
     assert measure.projected(messages, 0).count > 7_900 + 900
 
 
@@ -96,7 +96,7 @@ def test_the_projection_is_never_below_what_was_measured(messages: list[ModelMes
 
 def test_the_fixed_part_is_learned_from_the_first_response() -> None:
     measure = Measure()
-    messages = [ask("hello there"), answer(4_000)]
+    messages: list[ModelMessage] = [ask("hello there"), answer(4_000)]
     measure.responded(messages, 0)
     assert measure.fixed.is_measured
     assert 3_900 < measure.fixed.count < 4_000
@@ -159,7 +159,14 @@ def test_the_fixed_part_is_learned_once_where_it_is_known_best() -> None:
 
 def test_counts_on_two_sides_of_a_checkpoint_are_not_compared() -> None:
     text = "some lines that stand between them\n" * 200
-    messages = [ask("summary"), answer(90_000), ask(text), answer(92_000), ask(text), answer(93_400)]
+    messages: list[ModelMessage] = [
+        ask("summary"),
+        answer(90_000),
+        ask(text),
+        answer(92_000),
+        ask(text),
+        answer(93_400),
+    ]
     across = Measure()
     across.resumed(messages, 4)
     within = Measure()

@@ -6,6 +6,7 @@ import pytest
 from pydantic_ai.messages import (
     ModelMessage,
     ModelRequest,
+    ModelRequestPart,
     ModelResponse,
     TextPart,
     ToolCallPart,
@@ -35,19 +36,22 @@ def room(messages: list[ModelMessage], start: int) -> int:
 
 
 def test_a_first_round_may_take_all_up_to_the_full_level() -> None:
-    messages = [prompt(100), CALL]
+    messages: list[ModelMessage] = [prompt(100), CALL]
     assert LEVELS.full - FIXED - room(messages, 0) == pytest.approx(Estimator().messages(messages), abs=5)
 
 
 def test_what_was_said_before_keeps_no_more_than_a_compaction_keeps_of_it() -> None:
-    earlier = [prompt(3_000), ModelResponse(parts=[TextPart("word " * 3_000)])]
+    earlier: list[ModelMessage] = [prompt(3_000), ModelResponse(parts=[TextPart("word " * 3_000)])]
     with_earlier = room([*earlier, prompt(100), CALL], 2)
     assert room([prompt(100), CALL], 0) - with_earlier == BUDGETS.summary + BUDGETS.user_words
 
 
 def test_results_beside_a_kept_prompt_are_summarised_and_take_no_room() -> None:
-    results = [ToolReturnPart("read_file", "x = 1\n" * 1_000, "0"), UserPromptPart("word " * 100)]
-    messages = [prompt(20), CALL, ModelRequest(parts=results), CALL]
+    results: list[ModelRequestPart] = [
+        ToolReturnPart("read_file", "x = 1\n" * 1_000, "0"),
+        UserPromptPart("word " * 100),
+    ]
+    messages: list[ModelMessage] = [prompt(20), CALL, ModelRequest(parts=results), CALL]
     assert room(messages, 2) > room([prompt(1_100), CALL], 0) + 500
 
 
@@ -60,7 +64,7 @@ def test_a_prompt_behind_a_summary_counts_beside_it() -> None:
 
 def test_a_prompt_that_nearly_fills_the_window_leaves_half_of_the_rest() -> None:
     for words in (4_000, 5_000):
-        messages = [prompt(words), CALL]
+        messages: list[ModelMessage] = [prompt(words), CALL]
         left = WINDOW - FIXED - Estimator().messages(messages)
         assert room(messages, 0) == pytest.approx(max(left // 2, 0), abs=5)
     assert room([prompt(9_000), CALL], 0) == 0

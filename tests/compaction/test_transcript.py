@@ -19,7 +19,7 @@ from pydantic_ai.messages import (
 )
 
 from agent_ls.compaction.estimate import estimate_text
-from agent_ls.compaction.transcript import CLOSE, OPEN, Line, escaped, lines_of, pieces
+from agent_ls.compaction.transcript import CLOSE, OPEN, Kind, Line, escaped, lines_of, pieces
 from tests.compaction.histories import histories
 
 
@@ -84,7 +84,7 @@ def test_pictures_bytes_and_native_results_are_told_without_their_bytes() -> Non
 
 
 def test_the_order_of_shortening_is_results_arguments_answers_and_the_user_last() -> None:
-    kinds = ("result", "arguments", "assistant", "user")
+    kinds: tuple[Kind, ...] = ("result", "arguments", "assistant", "user")
     lines = [Line(kind, kind, f"{kind} " * 400) for kind in kinds for _ in range(10)]
     whole = sum(estimate_text(line.render()) + 2 for line in lines)
     shortened = []

@@ -203,7 +203,7 @@ def test_an_answer_that_is_late_doubled_or_for_another_call_changes_nothing(
     with Simulator(replies=[write, write, Reply("Not.")], otherwise=Reply("-")) as simulator:
         client = start_server(simulator, agent={"permission": True})
         questions: list[Json] = []
-        client._answer = questions.append  # type: ignore[method-assign]  # this person takes their time
+        client._answer = questions.append  # type: ignore[method-assign,assignment]  # this person takes their time
         yes = {"outcome": {"outcome": "selected", "optionId": "allow_once"}}
         no = {"outcome": {"outcome": "selected", "optionId": "reject_once"}}
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from tests.e2e.conftest import StartServer, allow
+from tests.e2e.raw_client import Json
 from tests.simulator import Reply, Simulator, ToolCall
 
 
@@ -20,6 +21,7 @@ def test_a_prompt_reads_a_file_and_the_gauge_is_what_the_provider_counted(
         assert not simulator.refused
         assert "answer = 42" in str(simulator.requests[-1].body)
         last = simulator.exchanges[-1].usage
+        assert last is not None
         assert result["gauge"]["used"] == {"count": last.input, "basis": "measured"}
         updates = [params["update"] for params in client.notifications("agent/update")]
         kinds = [update["sessionUpdate"] for update in updates]
@@ -38,7 +40,7 @@ def test_writing_asks_with_a_diff_and_the_edit_lands_on_disk(start_server: Start
     read = ToolCall("read_file", {"path": "a.py"})
     questions = []
 
-    def answer(params: dict) -> dict:
+    def answer(params: Json) -> Json:
         questions.append(params)
         return allow()(params)
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import StartServer, allow
+from tests.e2e.raw_client import Json
 from tests.simulator import Failure, Reply, Simulator, ToolCall, drop, hang
 
 
@@ -70,7 +71,7 @@ def test_steering_reaches_the_next_request(start_server: StartServer) -> None:
     replies = [run("true"), Reply("Tabs then.")]
     asked: list[object] = []
 
-    def answer(params: dict) -> dict:
+    def answer(params: Json) -> Json:
         asked.append(params)
         client.start_request("agent/steer", {"sessionId": params["sessionId"], "prompt": "Use tabs"})
         return allow()(params)

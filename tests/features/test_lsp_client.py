@@ -9,7 +9,7 @@ from tests.e2e.raw_client import RawClient
 from tests.features.conftest import Start
 
 ASKS = {"agent": {"permission": True}}
-SHOWS = {"window": {"showMessage": {}}}
+SHOWS: dict[str, Any] = {"window": {"showMessage": {}}}
 VERSIONS = {"workspace": {"applyEdit": True, "workspaceEdit": {"documentChanges": True}}}
 NO = {"outcome": "cancelled"}
 

@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory
 
 from pydantic_ai.messages import (
     BinaryContent,
+    ModelMessage,
     ModelMessagesTypeAdapter,
     ModelRequest,
     ModelResponse,
@@ -64,7 +65,11 @@ def sample(folder: Path) -> bytes:
 
 def small_samples(folder: Path) -> list[bytes]:
     """Short logs, which are damaged many times faster: a turn, a checkpoint, an undone one."""
-    turn = [prompt("look"), ModelResponse([ToolCallPart("t", {}, "x")]), ModelRequest([ToolReturnPart("t", "b", "x")])]
+    turn: list[ModelMessage] = [
+        prompt("look"),
+        ModelResponse([ToolCallPart("t", {}, "x")]),
+        ModelRequest([ToolReturnPart("t", "b", "x")]),
+    ]
     contents: list[bytes] = []
     for name in ("turn", "checkpoint", "undone"):
         history = History.create(folder, directory=folder)

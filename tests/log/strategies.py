@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from pydantic_ai.messages import (
     ModelMessage,
     ModelRequest,
+    ModelRequestPart,
     ModelResponse,
+    ModelResponsePart,
     TextPart,
     ThinkingPart,
     ToolCallPart,
@@ -32,11 +34,11 @@ json_values: st.SearchStrategy[Any] = st.recursive(
     max_leaves=6,
 )
 
-request_parts = st.one_of(
+request_parts: st.SearchStrategy[ModelRequestPart] = st.one_of(
     lone_text.map(UserPromptPart),
     st.builds(ToolReturnPart, tool_name=st.just("read"), content=json_values, tool_call_id=call_ids),
 )
-response_parts = st.one_of(
+response_parts: st.SearchStrategy[ModelResponsePart] = st.one_of(
     lone_text.map(TextPart),
     st.builds(ThinkingPart, content=lone_text, signature=st.none() | lone_text),
     st.builds(

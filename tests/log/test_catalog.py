@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -152,7 +153,7 @@ def test_an_open_session_is_not_deleted(sessions: Path) -> None:
 
 def test_a_write_back_is_found_pending_without_loading_the_session(sessions: Path) -> None:
     history = session(sessions, "one", close=False)
-    steps = [
+    steps: list[tuple[Callable[[], object], bool]] = [
         (lambda: None, False),
         (lambda: history.append(answer("two")), True),
         (lambda: history.record_turn(TurnId("t"), "end_turn", USAGE), True),

@@ -57,7 +57,7 @@ def test_responses_and_unaffected_requests_stay_the_same_objects_in_order(histor
 
 
 def test_a_valid_history_is_left_alone() -> None:
-    history = [prompt("go"), calls("a", "b"), results("a", "b"), answer("done")]
+    history: list[ModelMessage] = [prompt("go"), calls("a", "b"), results("a", "b"), answer("done")]
     assert all(one is other for one, other in zip(close_dangling_calls(history), history, strict=True))
 
 

@@ -78,7 +78,7 @@ async def test_a_failing_model_is_tried_again_at_later_starts_and_then_no_more(
 
 
 async def test_out_of_time_it_stays_pending_and_the_next_start_finishes_it(store: MemoryStore) -> None:
-    async def hang(_prompt: str, *, max_tokens: int) -> str:
+    async def hang(prompt: str, *, max_tokens: int) -> str:
         await asyncio.Event().wait()
         return ""
 
@@ -90,7 +90,7 @@ async def test_out_of_time_it_stays_pending_and_the_next_start_finishes_it(store
 async def test_cancelled_it_is_finished_by_the_next_start(store: MemoryStore) -> None:
     asked = asyncio.Event()
 
-    async def hang(_prompt: str, *, max_tokens: int) -> str:
+    async def hang(prompt: str, *, max_tokens: int) -> str:
         asked.set()
         await asyncio.Event().wait()
         return ""

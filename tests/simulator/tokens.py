@@ -11,7 +11,7 @@ with warnings.catch_warnings():
     # The package opens its rank files by a deprecated function.
     warnings.simplefilter("ignore", DeprecationWarning)
     # Its public `get_encoding()` refuses 1,000,000 characters and builds lists of ids; the binding below just counts.
-    from bpe_openai import _bindings  # type: ignore[import-untyped]  # ships no py.typed
+    from bpe_openai import _bindings  # ships no py.typed
 
 EncodingName = Literal["o200k_base", "cl100k_base"]
 

@@ -68,7 +68,7 @@ async def answers(messages: list[Any], *, initialized: bool) -> list[Any]:
     server.protocol.serve("agent/echo", EchoParams, echo)
     server.protocol.serve("agent/never", NoParams, never)
     if initialized:
-        hello = {"capabilities": {}, "processId": None, "rootUri": None}
+        hello: dict[str, Any] = {"capabilities": {}, "processId": None, "rootUri": None}
         server.protocol.handle_message({"jsonrpc": "2.0", "id": "hello", "method": "initialize", "params": hello})
     for message in messages:
         server.protocol.handle_body(json.dumps(message).encode())
@@ -115,7 +115,7 @@ async def test_a_client_may_leave_while_shutdown_still_asks_it() -> None:
         finally:
             stopped.set()
 
-    hello = {"capabilities": {}, "processId": None, "rootUri": None}
+    hello: dict[str, Any] = {"capabilities": {}, "processId": None, "rootUri": None}
     server.protocol.handle_message({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello})
     server.protocol.handle_message({"jsonrpc": "2.0", "id": 2, "method": "shutdown"})
     await asked.wait()

@@ -48,7 +48,7 @@ def code_of(client: RawClient, message: Any) -> tuple[Any, int]:
     return response["id"], response["error"]["code"]
 
 
-def request(identifier: Any, method: str, **rest: Any) -> dict[str, Any]:
+def request(identifier: Any, method: Any, **rest: Any) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": identifier, "method": method, **rest}
 
 
