@@ -190,11 +190,13 @@ def _moment(value: Any) -> datetime:
         raise BadLine(f"its time is {value!r}, not text")
     try:
         moment = datetime.fromisoformat(value)
-    except ValueError as error:
+        in_utc = moment.astimezone(UTC)
+    except (ValueError, OverflowError) as error:
+        # Year 1 in the east, or 9999 in the west, has no time in UTC.
         raise BadLine(_short(error)) from error
     if moment.tzinfo is None:
         raise BadLine(f"its time {value} names no time zone")
-    return moment.astimezone(UTC)
+    return in_utc
 
 
 def _text_of(moment: datetime) -> str:

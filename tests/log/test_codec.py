@@ -224,6 +224,7 @@ def test_the_order_of_fields_does_not_matter() -> None:
         b'{"type":"messages","at":"2026-12-01T10:30:00Z","ordinal":-1,"messages":[]}',
         b'{"type":"messages","at":"2026-12-01T10:30:00","ordinal":0,"messages":[]}',
         b'{"type":"messages","at":"yesterday","ordinal":0,"messages":[]}',
+        b'{"type":"messages","at":"0001-01-01T00:00:00+05:00","ordinal":0,"messages":[]}',
         b'{"type":"undo_compaction","at":7,"compaction_id":"c"}',
         b'{"type":"compaction","summary":{},"tail":[]}',
         b'{"type":"header","version":1}',
