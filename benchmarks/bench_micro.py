@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+from functools import partial
 from pathlib import Path
 
 from attrs import frozen
@@ -86,7 +87,7 @@ def report(directory: Path = RECORDED, rounds: int = 15, millions: tuple[int, ..
         "| history | messages | ours | ClearToolResults | **it to ours** | its clearing alone | nothing weighed yet |",
         "|---|---|---|---|---|---|---|",
     ]
-    grown = medians([lambda each=each: ours(each.messages, each.estimator) for each in histories], rounds * 2)
+    grown = medians([partial(ours, each.messages, each.estimator) for each in histories], rounds * 2)
     for each, alone in zip(histories, grown, strict=True):
         contenders = [
             lambda each=each: ours(each.messages, each.estimator),

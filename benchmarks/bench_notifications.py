@@ -14,7 +14,7 @@ import statistics
 import subprocess
 import sys
 import time
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, cast
 
 from lsprotocol import types
 
@@ -77,13 +77,13 @@ def measure() -> tuple[list[float], float]:
     with process:
         assert process.stdin is not None
         assert process.stdout is not None
-        hello = {"capabilities": {}, "processId": None, "rootUri": None}
-        send(process.stdin, {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello})
-        send(process.stdin, {"jsonrpc": "2.0", "method": "initialized", "params": {}})
+        hello: dict[str, object] = {"capabilities": {}, "processId": None, "rootUri": None}
+        send(cast(BinaryIO, process.stdin), {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello})
+        send(cast(BinaryIO, process.stdin), {"jsonrpc": "2.0", "method": "initialized", "params": {}})
         stamps = (
-            int(stamp[1])
-            for frame in read_frames(process.stdout)
-            if isinstance(frame, Body) and (stamp := _STAMP.search(frame.data)) is not None
+            int(found[1])
+            for frame in read_frames(cast(BinaryIO, process.stdout))
+            if isinstance(frame, Body) and (found := _STAMP.search(frame.data)) is not None
         )
         for number, stamp in enumerate(stamps):
             now = time.perf_counter_ns()

@@ -107,9 +107,9 @@ class Oracle:
 
 def _facts_in(index: int, message: ModelMessage) -> Iterator[Fact]:
     if isinstance(message, ModelResponse):
-        for part in message.parts:
-            if isinstance(part, TextPart):
-                yield from (Fact("decision", line, index) for line in _lines(part.content, DECISION))
+        for said in message.parts:
+            if isinstance(said, TextPart):
+                yield from (Fact("decision", line, index) for line in _lines(said.content, DECISION))
         yield from (Fact("path", path, index) for path in paths_in(message))
         return
     for part in message.parts:

@@ -87,7 +87,7 @@ def _bounded(message: ModelRequest, window: int) -> ModelRequest:
     share = min(_SHARE_OF_WINDOW, _SHARE_OF_ROUND / max(results, 1))
     limit = min(int(window * share * _CHARACTERS_PER_TOKEN), _MOST_CHARACTERS)
     parts = [
-        replace(part, content=_clipped(part.model_response_str(), limit))
+        replace(part, content=_clipped(part.model_response_str(), limit))  # type: ignore[arg-type]  # typed results too
         if isinstance(part, ToolReturnPart) and len(part.model_response_str()) > limit
         else part
         for part in message.parts

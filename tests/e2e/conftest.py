@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.raw_client import RawClient
+from tests.e2e.raw_client import Json, RawClient
 from tests.simulator import Simulator
 
 StartServer = Callable[..., RawClient]
@@ -35,6 +35,6 @@ def start_server(workspace: Path, tmp_path: Path) -> Iterator[StartServer]:
         yield start
 
 
-def allow(option: str = "allow_once") -> Callable[[Any], Any]:
+def allow(option: str = "allow_once") -> Callable[[Json], Json]:
     """A person who always picks the same option."""
     return lambda params: {"outcome": {"outcome": "selected", "optionId": option}}
