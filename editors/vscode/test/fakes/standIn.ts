@@ -50,7 +50,7 @@ export class StandInConnection implements AgentConnection {
     connection.onRequest(Method.requestPermission, async (params: RequestPermissionParams) => ({
       outcome: await ask(params),
     }));
-    child.on("exit", () => {
+    child.on("close", () => {
       made.stopped.fire();
       connection.dispose();
     });
