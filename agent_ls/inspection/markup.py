@@ -48,11 +48,6 @@ def text(value: str) -> str:
     return escape(printable(value), quote=True)
 
 
-def joined(content: Content) -> Markup:
-    """Several pieces as one."""
-    return Markup(_written(content))
-
-
 def _written(content: Content) -> str:
     match content:
         case None:

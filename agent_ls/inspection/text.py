@@ -157,6 +157,8 @@ def _outcome(inspection: Inspection) -> Iterator[str]:
         + ("" if totals.cost is None else f", ${totals.cost:.4f}")
     )
     yield f"trouble: {inspection.interrupted} interrupted turns, {len(inspection.failures)} errors"
+    for failure in inspection.failures:
+        yield f"error: {one_line(failure)}"
     if totals.answered > totals.remembered:
         yield "memory: the write-back is still to be done, at the next start"
     for damage in inspection.damage:

@@ -56,6 +56,38 @@ def test_damaged_bytes_are_told(lines: list[bytes], data: st.DataObject) -> None
     assert list(as_text(told, LEVELS))
 
 
+@st.composite
+def sessions(draw: st.DrawFn) -> list[bytes]:
+    """Lines as a session writes them: prompts and answers, checkpoints over what is live, undos of any of them."""
+    lines: list[bytes] = []
+    live: list[int] = []
+    ordinal = names = 0
+    for step in draw(st.lists(st.sampled_from(["say", "say", "compact", "undo"]), max_size=14)):
+        if step == "say":
+            lines.append(say(ordinal, prompt("p"), answer("a")))
+            live += [ordinal, ordinal + 1]
+            ordinal += 2
+        elif step == "compact":
+            names += 1
+            live = live[draw(st.integers(0, len(live))) :]
+            lines.append(checkpoint(f"c{names}", ordinal, {each: prompt(str(each)) for each in live}))
+        else:
+            lines.append(undo(f"c{draw(st.integers(1, max(names, 1)))}"))
+    return lines
+
+
+@settings(max_examples=100)
+@given(sessions())
+def test_what_is_live_is_what_a_resume_has(lines: list[bytes]) -> None:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "log.jsonl"
+        path.write_bytes(b"".join(lines))
+        told, replayed = inspect_log(path), replay_forwards(path)
+    assert told.live == len(replayed.live)
+    in_force = [each.record for each in told.compactions if each.record.compaction_id not in told.undone]
+    assert (in_force[-1] if in_force else None) == replayed.checkpoint
+
+
 @given(st.lists(st.integers(), max_size=40), st.integers(0, 5), st.integers(0, 5))
 def test_both_ends_of_a_list_are_kept(items: list[int], first: int, last: int) -> None:
     collector: EndsCollector[int] = EndsCollector(first, last)
