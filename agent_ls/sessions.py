@@ -124,7 +124,7 @@ class Sessions:
 
     async def resume(self, params: ResumeParams) -> SessionOpened:
         """Make an older session the active one of its folder."""
-        if params.session_id == LATEST or params.workspace is not None:
+        if params.session_id == LATEST or params.workspace is not None or len(self._folders) == 1:
             folder = self._folder(params.workspace, params.text_document)
         else:
             folder = await self._folder_of(params.session_id)

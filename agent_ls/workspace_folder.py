@@ -40,6 +40,8 @@ class WorkspaceFolder:
     _directory: SessionDirectory | None = field(init=False, default=None)
     _active: Session | None = field(init=False, default=None)
     _farewells: set[asyncio.Task[None]] = field(init=False, factory=set)
+    _changing: asyncio.Lock = field(init=False, factory=asyncio.Lock)
+    """Held while another session becomes the active one."""
 
     @property
     def active(self) -> Session | None:
@@ -52,16 +54,26 @@ class WorkspaceFolder:
             self._active = self._opened(History.create(self.path, directory=self._sessions_directory))
         return self._active
 
+    async def current(self) -> Session:
+        """As `session`, behind a change of session that was asked for before."""
+        async with self._changing:
+            return self.session()
+
     async def new(self) -> Session:
         """End the active session and begin a new one. Raises SessionBusy while a turn runs."""
-        await self.close()
-        return self.session()
+        async with self._changing:
+            await self.close()
+            return self.session()
 
     async def resume(self, session_id: SessionId) -> Session:
         """Make an older session the active one; `latest` is the newest on disk, or the active one.
 
         Raises SessionNotFound, SessionLocked, LogUnwritable, and SessionBusy while a turn runs.
         """
+        async with self._changing:
+            return await self._resume(session_id)
+
+    async def _resume(self, session_id: SessionId) -> Session:
         if (active := self._active) is not None and (
             session_id == active.session_id or (session_id == LATEST and active.history.messages)
         ):

@@ -73,6 +73,16 @@ def test_sessions_are_listed_resumed_closed_and_deleted(start_server: StartServe
         assert client.error("agent/resumeSession", {"sessionId": first})["data"]["kind"] == "sessionNotFound"
 
 
+def test_a_prompt_sent_behind_a_resume_goes_to_the_resumed_session(start_server: StartServer) -> None:
+    with Simulator(replies=[Reply("Noted."), Reply("Forty-two.")]) as simulator:
+        client = start_server(simulator, settings={"memoryCompressionEnabled": False})
+        first = client.request("agent/prompt", {"prompt": "The number is 42."})["sessionId"]
+        client.request("agent/newSession", {})
+        client.start_request("agent/resumeSession", {"sessionId": first})
+        assert client.request("agent/prompt", {"prompt": "Which number?"})["sessionId"] == first
+        assert "The number is 42." in str(simulator.requests[-1].body)
+
+
 def _script(request: RecordedRequest) -> Reply:
     """Two rounds of tools for every prompt, then an answer that repeats the prompt's number."""
     messages = request.body["messages"]

@@ -8,6 +8,18 @@ return {
   workspace_required = false,
   handlers = handlers.all,
   init_options = { agent = { permission = true } },
+  on_exit = function(code, signal)
+    if code == 0 and signal == 0 or vim.v.exiting ~= vim.NIL then
+      return
+    end
+    vim.schedule(function()
+      require("agent_ls.client").notify(
+        ("agent-ls has ended (exit code %d, signal %d); nothing of the conversation is lost. "):format(code, signal)
+          .. ":edit a file of the project to start it again, then :AgentResume. Why it ended is in :lua vim.cmd.edit(vim.lsp.get_log_path()).",
+        vim.log.levels.ERROR
+      )
+    end)
+  end,
   -- 0.11 reads this under `flags`: `:qa` then waits for the server's last write instead of orphaning it.
   flags = { exit_timeout = 5000 },
 }
