@@ -90,7 +90,6 @@ def test_a_session_is_compacted_undone_refused_cancelled_closed_and_resumed_also
         assert "keep the lighthouse" in str(simulator.requests[2].body)
         simulator.play(Reply("At the lighthouse."), Reply("Still there."))
         editor.run("resumed.lua")
-        print([(r.body["messages"][-1], len(r.body["messages"])) for r in simulator.requests[-4:]])
         went_on = str(simulator.requests[-1].body)
         assert "Tell me all about the harbour." in went_on
         assert "At the lighthouse." in went_on
