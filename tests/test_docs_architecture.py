@@ -26,6 +26,13 @@ def test_the_picture_has_every_module_in_the_order_of_the_contract() -> None:
     assert not any(expected)
 
 
+def test_the_table_of_the_compaction_page_has_every_module_of_the_engine() -> None:
+    page = (ROOT / "docs" / "compaction.md").read_text(encoding="utf-8")
+    table = page.split("## Where it is in the code", 1)[1].split("\n## ", 1)[0]
+    named = {Path(name).name for name in re.findall(r"`([\w/]+\.py)`", table)}
+    assert {path.name for path in (ROOT / "agent_ls" / "compaction").glob("[!_]*.py")} <= named
+
+
 def test_every_invariant_names_a_module_and_a_test() -> None:
     table = PAGE.split("## Invariants", 1)[1]
     rows = re.findall(r"^\| (?!invariant|---)(.+?) \| (.+?) \| (.+?) \|$", table, re.MULTILINE)
