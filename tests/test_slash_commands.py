@@ -6,7 +6,6 @@ import pytest
 
 from agent_ls.slash_commands import AVAILABLE, CommandName, SlashCommand, UnknownCommand, listing, parse
 
-
 ROOT = Path(__file__).parents[1]
 
 
