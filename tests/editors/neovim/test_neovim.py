@@ -51,7 +51,17 @@ class Editor:
 
     def run(self, script: str) -> None:
         """Open `a.py` and play a script; every condition in it must come true and no request be refused."""
-        command = ["nvim", "--headless", "-u", self._init, "a.py", "-S", HERE / "check.lua", "-S", HERE / script]
+        command: list[str | Path] = [
+            "nvim",
+            "--headless",
+            "-u",
+            self._init,
+            "a.py",
+            "-S",
+            HERE / "check.lua",
+            "-S",
+            HERE / script,
+        ]
         done = subprocess.run(
             command, cwd=self.workspace, env=self._environ, capture_output=True, text=True, check=False, timeout=280
         )
