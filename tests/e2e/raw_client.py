@@ -8,7 +8,7 @@ import queue
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -163,6 +163,12 @@ class RawClient:
             self.send({"jsonrpc": "2.0", "id": message["id"], "result": answer(message["params"])})
 
     def _read(self) -> None:
+        for message in self.received():
+            self._incoming.put(message)
+        self._incoming.put(None)
+
+    def received(self) -> Iterator[Json]:
+        """Every message from the server's stdout, until it ends."""
         stream = self.process.stdout
         assert stream is not None
         while True:
@@ -173,9 +179,8 @@ class RawClient:
                 if name.lower() == b"content-length":
                     length = int(value)
             if length is None:
-                self._incoming.put(None)
                 return
-            self._incoming.put(json.loads(stream.read(length)))
+            yield json.loads(stream.read(length))
 
     def _read_stderr(self) -> None:
         assert self.process.stderr is not None

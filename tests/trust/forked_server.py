@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from multiprocessing.connection import Connection
-from typing import BinaryIO, Final
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+from tests.e2e.raw_client import RawClient
 
 _PRELOADED: Final = (
     "agent_ls.server",
@@ -25,14 +28,14 @@ _context.set_forkserver_preload(list(_PRELOADED))
 class ForkedServer:
     """As much of `subprocess.Popen` as a client needs."""
 
-    def __init__(self, environ: Mapping[str, str]) -> None:
+    def __init__(self, environ: Mapping[str, str], cwd: Path) -> None:
         (child_in, to_child), (from_child, child_out), (from_error, child_error) = (os.pipe() for _ in range(3))
         self.stdin: BinaryIO = os.fdopen(to_child, "wb")
         self.stdout: BinaryIO = os.fdopen(from_child, "rb")
         self.stderr: BinaryIO = os.fdopen(from_error, "rb")
         # Connections, because those know how to hand their descriptors to another process.
         streams = [Connection(each) for each in (child_in, child_out, child_error)]
-        self._process = _context.Process(target=_serve, args=(streams, dict(environ)), daemon=True)
+        self._process = _context.Process(target=_serve, args=(streams, dict(environ), cwd), daemon=True)
         self._process.start()
         for stream in streams:
             stream.close()
@@ -56,10 +59,23 @@ class ForkedServer:
         return self._process.exitcode
 
 
-def _serve(streams: list[Connection], environ: Mapping[str, str]) -> None:
+class ForkedClient(RawClient):
+    """A client of a forked server that works in the directory `cwd`."""
+
+    def __init__(self, *, cwd: Path, **options: Any) -> None:
+        self.cwd = cwd
+        super().__init__(**options)
+
+    def started(self, command: Sequence[str], environ: Mapping[str, str]) -> Any:
+        """See `RawClient.started`; the command is not used."""
+        return ForkedServer(environ, self.cwd)
+
+
+def _serve(streams: list[Connection], environ: Mapping[str, str], cwd: Path) -> None:
     for number, stream in enumerate(streams):
         os.dup2(stream.fileno(), number)
         stream.close()
+    os.chdir(cwd)
     os.environ.clear()
     os.environ.update(environ)
     from agent_ls.server import main

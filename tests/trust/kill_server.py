@@ -63,7 +63,7 @@ class Doomed(RawClient):
     messages_left = 10**9
 
     def started(self, command: Sequence[str], environ: Mapping[str, str]) -> Any:
-        return super().started(command, environ) if self.from_nothing else ForkedServer(environ)
+        return super().started(command, environ) if self.from_nothing else ForkedServer(environ, Path.cwd())
 
     def kill_after_seconds(self, seconds: float) -> None:
         timer = threading.Timer(seconds, self.process.kill)

@@ -53,6 +53,8 @@ class Messages:
     chance: random.Random
     workspace: Path
     sessions: Sequence[str] = ("latest",)
+    shutdowns: bool = True
+    """Whether `shutdown` is among them, after which all is refused."""
 
     def body(self) -> bytes:
         """One message, most often damaged. None leads out of the workspace: the server would make files there."""
@@ -68,7 +70,8 @@ class Messages:
 
     def _good(self) -> Json:
         method, params = self.chance.choice(self._calls())
-        if method == "shutdown" and self.chance.randrange(_SHUTDOWN_IN // len(self._calls())):
+        rare = self.chance.randrange(_SHUTDOWN_IN // len(self._calls()))
+        if method == "shutdown" and (rare or not self.shutdowns):
             method = "agent/context"
         message: Json = {"jsonrpc": "2.0", "method": method}
         if params is not None:
@@ -166,13 +169,18 @@ def check_responses(sent: Sequence[bytes], received: Sequence[Mapping[str, Any]]
         assert sequence == list(range(1, len(sequence) + 1)), session
 
 
-def _leads_out(value: Any, workspace: Path) -> bool:
+def _leads_out(message: Any, workspace: Path) -> bool:
     """Whether a string of a message names a directory that is not of the workspace."""
-    if isinstance(value, dict):
-        return any(_leads_out(each, workspace) for each in (*value, *value.values()))
-    if isinstance(value, list):
-        return any(_leads_out(each, workspace) for each in value)
-    return isinstance(value, str) and any(_is_outside(name, workspace) for name in _paths(value))
+    rest = [message]
+    while rest:
+        value = rest.pop()
+        if isinstance(value, dict):
+            rest += [*value, *value.values()]
+        elif isinstance(value, list):
+            rest += value
+        elif isinstance(value, str) and any(_is_outside(name, workspace) for name in _paths(value)):
+            return True
+    return False
 
 
 def _paths(text: str) -> list[str]:
