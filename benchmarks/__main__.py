@@ -1,6 +1,6 @@
 """Every benchmark of speed, written into its part of docs/benchmarks.md.
 
-    python -m benchmarks [--only start,round,micro,estimate,log,memory,stream] [--print]
+    python -m benchmarks [--only start,prompt,round,micro,estimate,log,memory,stream] [--print]
 
 The policies and the real sessions take longer and have commands of their own: `python -m benchmarks.bench_policies
 --write`, `python -m benchmarks.replay_sessions --write`.
@@ -19,12 +19,14 @@ from benchmarks import (
     bench_memory,
     bench_micro,
     bench_notifications,
+    bench_prompt,
     bench_round,
 )
 from benchmarks.report import write_section
 
 REPORTS: Final[Mapping[str, Callable[[], str]]] = {
     "start": bench_initialize.report,
+    "prompt": bench_prompt.report,
     "memory": bench_memory.report,
     "round": bench_round.report,
     "micro": bench_micro.report,
