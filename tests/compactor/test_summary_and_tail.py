@@ -37,7 +37,9 @@ async def test_what_a_compaction_makes(stage: Stage) -> None:
     assert stage.compactor.used.count < stage.compactor.levels().micro
     told = stage.events[-1].summary
     assert told is not None
-    assert told in str(summary.parts[0])  # what a client may show is what the model gets
+    (written,) = summary.parts
+    assert isinstance(written, UserPromptPart)
+    assert told in str(written.content)  # what a client may show is what the model gets
 
 
 async def test_fault_30_and_35_resume_equals_live_and_the_tail_of_the_first_is_in_the_second(stage: Stage) -> None:
