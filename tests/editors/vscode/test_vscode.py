@@ -6,6 +6,7 @@ A screenshot of each step is left in artefacts/vscode.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -14,6 +15,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 from tests.editors.vscode.replies import reply
 from tests.simulator import Simulator
@@ -30,16 +32,21 @@ pytestmark = [
     pytest.mark.skipif(shutil.which("npm") is None, reason="node and npm are not installed"),
 ]
 
+NPM = FileLock(Path(sys.prefix) / "npm.lock")
+"""npm's folders belong to one test worker at a time. Reentrant."""
+
 
 def install_packages(folder: Path) -> None:
     """What the folder's lock names, unless that is there already."""
     installed, lock = folder / "node_modules" / ".package-lock.json", folder / "package-lock.json"
-    if not installed.exists() or installed.stat().st_mtime < lock.stat().st_mtime:
-        run("npm", "ci", "--ignore-scripts", "--no-fund", "--no-audit", cwd=folder)
+    with NPM:
+        if not installed.exists() or installed.stat().st_mtime < lock.stat().st_mtime:
+            run("npm", "ci", "--ignore-scripts", "--no-fund", "--no-audit", cwd=folder)
 
 
 def run(*command: str | Path, cwd: Path = ROOT) -> str:
-    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+    with NPM if command[0] == "npm" else contextlib.nullcontext():
+        done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{command} failed:\n{done.stdout}\n{done.stderr}"
     return done.stdout
 
