@@ -97,10 +97,10 @@ def table(rows: Sequence[Row]) -> str:
 def verdict(rows: Sequence[Row]) -> str:
     """Whether ours is the cheapest of those that answer all, keep every rule and as many of the last ten outputs."""
     ours = next(row for row in rows if row.name == OURS.name)
-    kept_rules = [row for row in rows if not row.unserved and row.present("rule") == 1]
-    equal = [
-        row for row in kept_rules if row.outputs >= ours.outputs - _AS_MANY and not row.name.startswith("agent_ls")
-    ]
+    # A variant of ours is no other policy.
+    others = [row for row in rows if not row.name.startswith("agent_ls")]
+    kept_rules = [row for row in others if not row.unserved and row.present("rule") == 1]
+    equal = [row for row in kept_rules if row.outputs >= ours.outputs - _AS_MANY]
     cheaper = [row for row in equal if row.billed < ours.billed and row is not ours]
     if ours not in kept_rules:
         return f"Ours left {ours.unserved} requests without an answer or lost a rule: it is not in the comparison."
