@@ -225,7 +225,8 @@ class History:
         first = self._next_ordinal
         new = [LiveMessage(message, Ordinal(ordinal), None) for ordinal, message in enumerate(stripped, first)]
         self._live += new
-        self._messages = None
+        if self._messages is not None:
+            self._messages += stripped
         self._next_ordinal = Ordinal(first + len(new))
         for ordinal, message in enumerate(stripped, first):
             if isinstance(message, ModelResponse):
