@@ -12,7 +12,6 @@ from pydantic_ai.settings import ModelSettings
 
 from agent_ls.compaction.full import SummarizerFailed
 from agent_ls.models import ContextOverflow, Fatal, ResolvedModel, Transient, classify, retry_delays, seconds_to_wait
-from agent_ls.models.mending import mended
 
 RETRIES: Final = 2
 LONGEST_ANSWER_SECONDS: Final = 300.0
@@ -38,7 +37,7 @@ class Summarizer:
             try:
                 async with limit:
                     settings = ModelSettings(max_tokens=max_output)
-                    response = await model_request(self.model.model, mended(messages), model_settings=settings)
+                    response = await model_request(self.model.model, messages, model_settings=settings)
             except Exception as error:  # whatever a provider or its SDK raises is classified here
                 if limit.expired():
                     seconds = self.longest_answer_seconds

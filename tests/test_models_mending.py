@@ -103,7 +103,7 @@ def test_no_provider_refuses_a_mended_history(name: str) -> None:
         @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
         @given(histories())
         def accepted(history: list[ModelMessage]) -> None:
-            runner.run(model_request(resolved.model, resolved.model.prepare_messages(history)))
+            runner.run(model_request(resolved.model, history))
 
         with asyncio.Runner() as runner:
             accepted()

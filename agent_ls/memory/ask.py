@@ -27,8 +27,7 @@ def ask_of(model: Model) -> Ask:
     async def ask(prompt: str, *, max_tokens: int) -> str:
         # A small model rambles on to the limit it is given, and an answer must not take the room of the prompt.
         settings = ModelSettings(max_tokens=min(max_tokens, window // 16) if window else max_tokens)
-        encodable = prompt.encode("utf-8", "replace").decode()  # a session's words may hold lone surrogates
-        response = await model_request(model, [ModelRequest.user_text_prompt(encodable)], model_settings=settings)
+        response = await model_request(model, [ModelRequest.user_text_prompt(prompt)], model_settings=settings)
         return response.text or ""
 
     return ask

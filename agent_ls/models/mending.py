@@ -29,6 +29,7 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.models import ModelRequestParameters
 from pydantic_ai.models.wrapper import WrapperModel
+from pydantic_ai.settings import ModelSettings
 
 NO_OUTPUT: Final = "(no output)"
 EMPTY_PROMPT: Final = "(empty)"
@@ -179,10 +180,23 @@ def _is_blank(text: str) -> bool:
 
 
 class MendingModel(WrapperModel):
-    """Sends every request with its history mended; otherwise the wrapped model."""
+    """Sends every request with its history mended; otherwise the wrapped model.
+
+    A run's requests are mended where their messages are prepared, so that what was mended before is not mended in every
+    round; a request made without a run, such as for a summary, where it is sent.
+    """
 
     def prepare_messages(
         self, messages: list[ModelMessage], model_request_parameters: ModelRequestParameters | None = None
     ) -> list[ModelMessage]:
         """As the wrapped model, mended."""
         return mended(self.wrapped.prepare_messages(messages, model_request_parameters))
+
+    async def request(
+        self,
+        messages: list[ModelMessage],
+        model_settings: ModelSettings | None,
+        model_request_parameters: ModelRequestParameters,
+    ) -> ModelResponse:
+        """As the wrapped model. Runs stream, so this is none of theirs."""
+        return await self.wrapped.request(mended(messages), model_settings, model_request_parameters)
