@@ -34,7 +34,7 @@ DECISION: Final = re.compile(
 PATH: Final = re.compile(r"[\w.~-]*/[\w./~-]+\.\w{1,6}\b")
 
 _PATH_ARGUMENTS: Final = ("path", "file_path", "notebook_path")
-_NEXT_ROUNDS: Final = 40
+NEXT_ROUNDS: Final = 40
 """A path counts while the agent uses it within so many rounds to come, and has met it (CASCADE §15)."""
 _NEWEST_ERRORS: Final = 3
 _NEWEST_DECISIONS: Final = 10
@@ -76,7 +76,7 @@ class Oracle:
         said = {kind: [fact.text for fact in facts if fact.since < at] for kind, facts in self._facts.items()}
         met = {fact.text for fact in self._facts["path"] if fact.since < at}
         rounds = [index for index in range(at, len(self.messages)) if isinstance(self.messages[index], ModelResponse)]
-        upcoming = {path for index in rounds[:_NEXT_ROUNDS] for path in self._paths_at.get(index, ())}
+        upcoming = {path for index in rounds[:NEXT_ROUNDS] for path in self._paths_at.get(index, ())}
         return {
             "rule": said["rule"],
             "path": sorted(met & upcoming),

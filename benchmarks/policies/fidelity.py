@@ -30,7 +30,7 @@ from pydantic_ai.usage import RunUsage
 from pydantic_ai_harness.compaction import SummarizingCompaction
 
 from agent_ls.log.dangling import close_dangling_calls
-from benchmarks.policies.facts import paths_in
+from benchmarks.policies.facts import NEXT_ROUNDS, paths_in
 from benchmarks.policies.ours import compacted_by_hand
 from benchmarks.policies.summarizer import FakeSummarizer
 from benchmarks.policies.wire import Wire, refusal_of
@@ -43,7 +43,6 @@ _ROUNDS: Final = 4
 _KIT_WINDOW: Final = 32_000
 _SESSION_WINDOW: Final = 200_000
 _SESSION_TAIL: Final = 20_000
-_NEXT_ROUNDS: Final = 40
 _FIRST_CUT: Final = 100
 _CUTS: Final = 6
 _TAIL_SHARE: Final = 0.3
@@ -264,7 +263,7 @@ def _paths(compaction: Compaction, seen: _Histories, sessions: Sequence[Session]
             text = seen.text(context)
             sizes.append(seen.tokens(context))
             met = "\n".join(before.mapped(message).text for message in messages[:cut])
-            upcoming = [index for index in rounds if index >= cut][:_NEXT_ROUNDS]
+            upcoming = [index for index in rounds if index >= cut][:NEXT_ROUNDS]
             wanted = {path for index in upcoming for path in paths_in(messages[index]) if path in met}
             needed += len(wanted)
             named += sum(path in text for path in wanted)

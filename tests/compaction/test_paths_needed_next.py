@@ -2,39 +2,27 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
-from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelResponse, ToolCallPart
+from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelResponse
 
 from agent_ls.compaction.boundary import recent_tail
 from agent_ls.compaction.occupancy import Budgets, Measure
 from agent_ls.compaction.older import Older
 from agent_ls.compaction.summary import parse_summary
+from benchmarks.policies.facts import NEXT_ROUNDS, paths_in
 from benchmarks.sessions import load_sessions
 
-NEXT_ROUNDS = 40
 TAIL = 20_000
 MOST_TOKENS = 22_000
 CUTS = 6
 WINDOW = 200_000
-PATH_ARGUMENTS = ("path", "file_path", "notebook_path")
 
 
 def spelled(messages: Sequence[ModelMessage]) -> str:
     """What is in the messages, metadata left out: no model sees that."""
     return ModelMessagesTypeAdapter.dump_json([replace(message, metadata=None) for message in messages]).decode()
-
-
-def paths_in(messages: Iterable[ModelMessage]) -> set[str]:
-    found = set()
-    for message in messages:
-        for call in message.parts if isinstance(message, ModelResponse) else ():
-            if isinstance(call, ToolCallPart):
-                arguments = call.args_as_dict()
-                found |= {json.dumps(arguments[name])[1:-1] for name in PATH_ARGUMENTS if arguments.get(name)}
-    return found
 
 
 def compacted(messages: Sequence[ModelMessage], measure: Measure) -> list[ModelMessage]:
@@ -59,7 +47,7 @@ def test_nine_in_ten_paths_the_agent_needs_next_are_named() -> None:
             sizes.append(measure.estimator.messages(context))
             seen, now = spelled(messages[:cut]), spelled(context)
             upcoming = [index for index in rounds if index >= cut][:NEXT_ROUNDS]
-            wanted = {path for path in paths_in(messages[cut : upcoming[-1] + 1]) if path in seen}
+            wanted = {path for index in upcoming for path in paths_in(messages[index]) if path in seen}
             needed += len(wanted)
             named += sum(path in now for path in wanted)
     assert needed > 50
