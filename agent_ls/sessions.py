@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Sequence
 from pathlib import Path
-
-from pygls.uris import to_fs_path
 
 from agent_ls import __version__
 from agent_ls.client import Client
 from agent_ls.command_replies import run_command
 from agent_ls.errors import ModelUnavailable, SessionNotFound
+from agent_ls.file_uris import path_of, resolved
 from agent_ls.models import resolve_model
 from agent_ls.prompt_content import plain_text
 from agent_ls.protocol import (
@@ -43,8 +41,6 @@ from agent_ls.settings import LiveSettings
 from agent_ls.settings.schema import CAMEL_NAMES
 from agent_ls.slash_commands import parse
 from agent_ls.workspace_folder import LATEST, WorkspaceFolder
-
-logger = logging.getLogger(__name__)
 
 
 class Sessions:
@@ -229,13 +225,10 @@ class Sessions:
         return self._folders[path]
 
     def _path(self, uri: str) -> Path:
-        try:
-            name = to_fs_path(uri) if "://" in uri else uri
-            if name is not None:
-                return Path(name).resolve()
-        except (OSError, ValueError, RuntimeError):  # a NUL, a lone surrogate, symlinks in a circle
-            logger.debug("no path: %r", uri)
-        raise SessionNotFound(f"{uri!r} is not the URI of a file or folder.")
+        path = path_of(uri) if "://" in uri else resolved(uri)
+        if path is None:
+            raise SessionNotFound(f"{uri!r} is not the URI of a file or folder.")
+        return path
 
 
 def _is_folder(path: Path) -> bool:

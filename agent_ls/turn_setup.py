@@ -19,7 +19,7 @@ from agent_ls.memory.clip import Caps
 from agent_ls.memory.instructions import InstructionReader, Instructions
 from agent_ls.models import ResolvedModel, default_model_name, resolve_model
 from agent_ls.protocol import Plan, ToolCallUpdate
-from agent_ls.settings import DEFAULT_CONTEXT_WINDOW_TOKENS, LiveSettings, PermissionMode, Settings
+from agent_ls.settings import DEFAULT_CONTEXT_WINDOW_TOKENS, LiveSettings, Settings
 from agent_ls.system_prompt import system_prompt
 from agent_ls.tools.approvals import ApprovalFile
 from agent_ls.tools.capabilities import agent_capabilities
@@ -58,10 +58,6 @@ class TurnSetup:
         announce: Callable[[ToolCallUpdate | Plan], None],
     ) -> TurnSetup:
         """The setup of a session whose files are in `directory`. What a person always allows is in their own files."""
-
-        def mode() -> PermissionMode:
-            return settings.current.permission_mode
-
         approvals = ApprovalFile(platformdirs.user_config_path("agent-ls", appauthor=False) / _APPROVALS, workspace)
         tools = ToolEnvironment(
             workspace=workspace,

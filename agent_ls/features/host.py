@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from agent_ls.errors import AgentError
 from agent_ls.features.log import set_level
 from agent_ls.features.lsp_client import LspClient
+from agent_ls.file_uris import path_of
 from agent_ls.garbage import never_look_again
-from agent_ls.wire.documents import path_of
 from agent_ls.wire.server import AgentServer
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ from urllib.parse import unquote
 from lsprotocol import types
 from pygls.protocol import LanguageServerProtocol
 from pygls.protocol.language_server import lsp_method
-from pygls.uris import to_fs_path
 
 from agent_ls.client import OpenDocument
+from agent_ls.file_uris import path_of
 
 if TYPE_CHECKING:
     from cattrs import Converter
@@ -91,15 +91,6 @@ class DocumentSync(LanguageServerProtocol):
     def lsp_text_document__did_close(self, params: types.DidCloseTextDocumentParams) -> None:
         """Out of our documents."""
         self.documents.closed(params.text_document.uri)
-
-
-def path_of(uri: str) -> Path | None:
-    """The resolved path of a `file:` URI, None for any other and for what is no URI."""
-    try:
-        name = to_fs_path(uri)
-        return Path(name).resolve() if name is not None else None
-    except (OSError, ValueError, RuntimeError):  # a NUL, a lone surrogate, symlinks in a circle
-        return None
 
 
 def changed_text(text: str, change: types.TextDocumentContentChangeEvent) -> str:

@@ -7,7 +7,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from lsprotocol import types
 
-from agent_ls.wire.documents import OpenDocuments, changed_text, line_edit, path_of
+from agent_ls.file_uris import path_of
+from agent_ls.wire.documents import OpenDocuments, changed_text, line_edit
 
 TEXT = st.text(st.sampled_from("ab\n\r\x0c\u2028\x85é😀\ud83d"), max_size=20)
 
