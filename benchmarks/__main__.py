@@ -1,6 +1,6 @@
 """Every benchmark of speed, written into its part of docs/benchmarks.md.
 
-    python -m benchmarks [--only start,prompt,round,micro,estimate,log,memory,stream] [--print]
+    python -m benchmarks [--only start,prompt,memory,round,micro,scale,estimate,log,stream] [--print]
 
 The policies and the real sessions take longer and have commands of their own: `python -m benchmarks.bench_policies
 --write`, `python -m benchmarks.replay_sessions --write`.
@@ -21,6 +21,7 @@ from benchmarks import (
     bench_notifications,
     bench_prompt,
     bench_round,
+    bench_scale,
 )
 from benchmarks.report import write_section
 
@@ -30,6 +31,7 @@ REPORTS: Final[Mapping[str, Callable[[], str]]] = {
     "memory": bench_memory.report,
     "round": bench_round.report,
     "micro": bench_micro.report,
+    "scale": bench_scale.report,
     "estimate": bench_estimate.report,
     "log": bench_log.report,
     "stream": bench_notifications.report,

@@ -9,6 +9,7 @@ code does inside one instruction does not count, so this tells of loops and call
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import sys
 import tempfile
@@ -40,10 +41,14 @@ from agent_ls.log.replay import replay
 from agent_ls.protocol import PromptParams, SessionId
 from agent_ls.tokens import Tokens
 from agent_ls.wire.converter import structure, unstructure
+from agent_ls.wire.framing import Body, read_frames
+from agent_ls.wire.messages import decoded
+from agent_ls.wire.outbox import framed
 
 STORED: Final = Path(__file__).parent / "instructions.json"
 TOLERANCE: Final = 0.10
 _MESSAGES: Final = 600
+_LISTED: Final = 50
 
 
 def count(run: Callable[[], object]) -> int:
@@ -82,6 +87,25 @@ def conversation() -> list[ModelMessage]:
     return messages
 
 
+def framed_prompt(params: Mapping[str, str]) -> bytes:
+    """A prompt as it goes over the wire, in either direction."""
+    return framed(json.dumps({"jsonrpc": "2.0", "id": 7, "method": "agent/prompt", "params": params}))
+
+
+def read_all(stream: bytes) -> list[Any]:
+    """The messages of a stream of frames, decoded."""
+    return [decoded(frame.data) for frame in read_frames(io.BytesIO(stream)) if isinstance(frame, Body)]
+
+
+def fifty_sessions(folder: Path) -> None:
+    """Logs of a prompt and its answer each, for the list."""
+    for number in range(_LISTED):
+        history = History.create(folder, directory=folder)
+        history.append(ModelRequest(parts=[UserPromptPart(f"Question {number}")]))
+        history.append(ModelResponse(parts=[TextPart("Yes.")]))
+        history.close()
+
+
 @contextmanager
 def hot_paths() -> Iterator[Mapping[str, Callable[[], object]]]:
     """What is counted, by name, on a log in a temporary folder."""
@@ -104,6 +128,9 @@ def hot_paths() -> Iterator[Mapping[str, Callable[[], object]]]:
         history = History.create(Path(folder), directory=Path(folder))
         for message in messages:
             history.append(message)
+        listed = Path(folder) / "listed"
+        fifty_sessions(listed)
+        frames = framed_prompt(params) * 100
         yield {
             "microcompact": lambda: microcompact(messages, tail, estimator),
             "recent_tail": lambda: recent_tail(messages, 20_000, estimator),
@@ -113,7 +140,9 @@ def hot_paths() -> Iterator[Mapping[str, Callable[[], object]]]:
             "params of a prompt": lambda: structure(params, PromptParams),
             "append a line": lambda: history.append(ModelResponse(parts=[TextPart("I see.")])),
             "replay": lambda: replay(history.path),
-            "list sessions": lambda: list_sessions(Path(folder)),
+            "list 50 sessions": lambda: list_sessions(listed),
+            "write a frame": lambda: framed_prompt(params),
+            "read 100 frames": lambda: read_all(frames),
         }
         history.close()
 
