@@ -1,11 +1,15 @@
-"""The file operations a session log is written with: a port, so that a test can make any of them fail."""
+"""The file operations everything of ours is written with: a port, so that a test can make any of them fail."""
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 from pathlib import Path
 from typing import Final, Protocol
+
+with contextlib.suppress(ImportError):  # not on Windows
+    import fcntl
 
 PRIVATE_FILE: Final = 0o600
 PRIVATE_DIRECTORY: Final = 0o700
@@ -16,10 +20,13 @@ _COMMON_FLAGS: Final = (
 
 
 class Files(Protocol):
-    """What the writer asks of the operating system. Every method raises OSError when it fails."""
+    """What a writer asks of the operating system. Every method raises OSError when it fails."""
 
-    def open(self, path: Path, *, create: bool, exclusive: bool = False) -> int:
-        """Open for reading and appending, never through a symlink; `exclusive` fails if the file exists."""
+    def open(self, path: Path, *, create: bool, exclusive: bool = False, mode: int = PRIVATE_FILE) -> int:
+        """Open for reading and appending, never through a symlink; `exclusive` fails if the file exists.
+
+        A new file gets `mode`, less what the umask takes.
+        """
 
     def size(self, descriptor: int) -> int:
         """The file's length in bytes."""
@@ -42,6 +49,21 @@ class Files(Protocol):
     def stands_at(self, descriptor: int, path: Path) -> bool:
         """Whether `path` still names the open file. Raises FileNotFoundError when it names nothing."""
 
+    def set_mode(self, descriptor: int, mode: int) -> None:
+        """Give the file exactly this mode."""
+
+    def claim(self, descriptor: int) -> bool:
+        """Hold the file until it is closed or the process ends. False if another does, or nobody can here."""
+
+    def replace(self, source: Path, target: Path) -> None:
+        """Give the file `source` the name `target`, in one step, whatever had it."""
+
+    def unlink(self, path: Path) -> None:
+        """Take the name away."""
+
+    def make_directory(self, path: Path) -> None:
+        """Make a private directory. Raises FileExistsError if the name is taken."""
+
     def close(self, descriptor: int) -> None:
         """Close the file."""
 
@@ -49,14 +71,14 @@ class Files(Protocol):
 class OperatingSystemFiles:
     """The real ones."""
 
-    def open(self, path: Path, *, create: bool, exclusive: bool = False) -> int:
+    def open(self, path: Path, *, create: bool, exclusive: bool = False, mode: int = PRIVATE_FILE) -> int:
         """See `Files.open`. A FIFO or device in the file's place does not block."""
         flags = _COMMON_FLAGS | getattr(os, "O_NONBLOCK", 0)
         if create:
             flags |= os.O_CREAT
         if exclusive:
             flags |= os.O_EXCL
-        return os.open(path, flags, PRIVATE_FILE)
+        return os.open(path, flags, mode)
 
     def size(self, descriptor: int) -> int:
         """See `Files.size`."""
@@ -103,6 +125,32 @@ class OperatingSystemFiles:
     def stands_at(self, descriptor: int, path: Path) -> bool:
         """See `Files.stands_at`."""
         return os.path.samestat(os.fstat(descriptor), path.stat(follow_symlinks=False))
+
+    def set_mode(self, descriptor: int, mode: int) -> None:
+        """See `Files.set_mode`."""
+        os.fchmod(descriptor, mode)
+
+    def claim(self, descriptor: int) -> bool:
+        """See `Files.claim`. Some network file systems have no locks."""
+        if not hasattr(os, "fork"):
+            return False
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+        return True
+
+    def replace(self, source: Path, target: Path) -> None:
+        """See `Files.replace`."""
+        source.replace(target)
+
+    def unlink(self, path: Path) -> None:
+        """See `Files.unlink`."""
+        path.unlink()
+
+    def make_directory(self, path: Path) -> None:
+        """See `Files.make_directory`."""
+        path.mkdir(mode=PRIVATE_DIRECTORY)
 
     def close(self, descriptor: int) -> None:
         """See `Files.close`."""

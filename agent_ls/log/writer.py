@@ -16,6 +16,7 @@ from agent_ls.log.directory import make_again
 from agent_ls.log.entries import WritableEntry
 from agent_ls.log.files import PRIVATE_FILE, Files, OperatingSystemFiles
 from agent_ls.log.lines import Span
+from agent_ls.log.whole_file import write_all
 
 _logger = logging.getLogger(__name__)
 
@@ -127,9 +128,7 @@ class SessionLog:
 
     def _write(self, descriptor: int, data: bytes) -> None:
         self._untidy = descriptor == self._descriptor
-        rest = memoryview(data)
-        while rest:
-            rest = rest[self._files.write(descriptor, rest) :]
+        write_all(descriptor, data, self._files)
 
     def _cut(self) -> None:
         self._files.truncate(self._descriptor, self._length)
@@ -208,6 +207,7 @@ class SessionLog:
         try:
             self._write(descriptor, torn)
             self._files.sync(descriptor)
+            self._files.sync_directory(side.parent)
         finally:
             _close_quietly(self._files, descriptor)
         return side

@@ -16,7 +16,7 @@ from attrs import field, frozen
 from filelock import FileLock
 
 from agent_ls.memory.clip import Caps, join_lines, split_lines
-from agent_ls.memory.disk import Disk, OperatingSystemDisk
+from agent_ls.memory.disk import Disk
 from agent_ls.memory.journal import Journal, Remembered
 from agent_ls.memory.memory_file import MemoryFile
 from agent_ls.memory.safe_read import MAX_READ_BYTES, FileContent, NotReadable, read_regular_file
@@ -42,7 +42,7 @@ class MemoryStore:
 
     directory: Path
     caps: Caps = field(factory=Caps)
-    _disk: Disk = field(factory=OperatingSystemDisk)
+    _disk: Disk = field(factory=Disk)
 
     @property
     def path(self) -> Path:

@@ -70,7 +70,7 @@ async def write_back(
     try:
         return await _write_back(store, session, ask, enabled, seconds, max_characters)
     except OSError as error:
-        return _pending(session, f"the memory file cannot be used: {error}")
+        return _pending(session, f"the memory in {store.directory} cannot be used: {error.strerror or error}")
 
 
 async def _write_back(

@@ -9,11 +9,12 @@ import pytest
 from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, ThinkingPart, ToolCallPart
 
 from agent_ls.memory.clip import Caps
-from agent_ls.memory.disk import OperatingSystemDisk
+from agent_ls.memory.disk import Disk
 from agent_ls.memory.extract import has_answer, transcript
 from agent_ls.memory.journal import GIVE_UP_AFTER
 from agent_ls.memory.store import MemoryStore
 from agent_ls.memory.write_back import Done, Pending, write_back
+from tests.log.faulty_files import FaultyFiles
 from tests.memory.conftest import conversation, ended, model_that, never
 
 SENTENCE = "Fixed the login test by freezing the clock."
@@ -112,11 +113,7 @@ async def test_an_unusable_memory_file_is_never_fatal(store: MemoryStore) -> Non
 
 
 async def test_a_full_disk_is_never_fatal_and_the_line_comes_once_there_is_room(store: MemoryStore) -> None:
-    class FullDisk(OperatingSystemDisk):
-        def replace(self, path: object, data: bytes) -> None:
-            raise OSError(28, "No space left on device")
-
-    full = MemoryStore(store.directory, store.caps, FullDisk())
+    full = MemoryStore(store.directory, store.caps, Disk(FaultyFiles("fails", range(1_000))))
     assert isinstance(await write_back(full, ended(), ask=model_that(SENTENCE), enabled=True), Pending)
     assert await write_back(store, ended(), ask=model_that(SENTENCE), enabled=True) == Done(LINE)
 
