@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import logging
 import os
-import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
@@ -16,6 +15,9 @@ from typing import Any, Final, Literal, TypeAlias
 import platformdirs
 from attrs import define, field, frozen
 from filelock import FileLock, Timeout
+
+from agent_ls.log.files import Files, OperatingSystemFiles
+from agent_ls.log.whole_file import write_whole
 
 logger = logging.getLogger(__name__)
 
@@ -58,6 +60,7 @@ class ApprovalFile:
 
     path: Path
     workspace: Path
+    _files: Files = field(factory=OperatingSystemFiles)
     _known: frozenset[Approval] = field(init=False, default=frozenset())
     _stamp: tuple[int, int, int] | None = field(init=False, default=None)
 
@@ -66,20 +69,30 @@ class ApprovalFile:
         stamp = self._stamp_now()
         if stamp != self._stamp:
             self._stamp = stamp
-            self._known = frozenset(_approvals(self._read().get(str(self.workspace), {})))
+            self._known = frozenset(_approvals(self._usable().get(str(self.workspace), {})))
         return self._known
 
     def add(self, approval: Approval) -> None:
-        """Remember `approval`. A failed write is logged: the answer then holds for the session only."""
+        """Remember `approval`. A failed write is logged: the answer then holds for the session only.
+
+        A damaged file is kept aside; one that cannot be read is left alone, as it may hold what others allowed.
+        """
         try:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             with FileLock(f"{self.path}.lock", timeout=_LOCK_TIMEOUT_SECONDS):
-                workspaces = dict(self._read())
+                workspaces = dict(self._read_or_keep_aside())
                 known = set(_approvals(workspaces.get(str(self.workspace), {})))
                 workspaces[str(self.workspace)] = _plain(known | {approval})
-                _replace(self.path, json.dumps({"version": 1, "workspaces": workspaces}, indent=2) + "\n")
+                text = json.dumps({"version": 1, "workspaces": workspaces}, indent=2) + "\n"
+                # The person's own directory: where their dotfiles put a symlink, it stays one.
+                place = Path(os.path.realpath(self.path))
+                write_whole(place, text.encode("utf-8"), self._files)
+                self._files.sync_directory(place.parent)
         except (OSError, Timeout, ValueError) as error:
-            logger.warning("the answer could not be remembered in %s: %s", self.path, error)
+            why = (error.strerror if isinstance(error, OSError) else None) or error
+            logger.warning(
+                "The answer could not be remembered in %s and holds for this session only: %s", self.path, why
+            )
 
     def _stamp_now(self) -> tuple[int, int, int] | None:
         try:
@@ -88,16 +101,34 @@ class ApprovalFile:
             return None
         return status.st_ino, status.st_mtime_ns, status.st_size
 
+    def _usable(self) -> Mapping[str, Any]:
+        try:
+            return self._read()
+        except (OSError, ValueError) as error:
+            logger.warning("no approvals are used, as %s cannot be read: %s", self.path, error)
+            return {}
+
+    def _read_or_keep_aside(self) -> Mapping[str, Any]:
+        try:
+            return self._read()
+        except ValueError as error:
+            aside = self.path.with_name(f"{self.path.name}.damaged")
+            self._files.replace(self.path, aside)
+            logger.warning("%s is damaged (%s): it is kept as %s, and a new one begins", self.path, error, aside.name)
+            return {}
+
     def _read(self) -> Mapping[str, Any]:
+        """Each workspace's entry. Raises OSError, and ValueError for a damaged file."""
         try:
             content = json.loads(self.path.read_bytes())
         except FileNotFoundError:
             return {}
-        except (OSError, ValueError, RecursionError) as error:
-            logger.warning("no approvals are used, as %s cannot be read: %s", self.path, error)
-            return {}
+        except RecursionError as error:
+            raise ValueError("it is nested too deeply") from error
         workspaces = content.get("workspaces") if isinstance(content, dict) else None
-        return workspaces if isinstance(workspaces, dict) else {}
+        if not isinstance(workspaces, dict):
+            raise ValueError("it has no workspaces")  # noqa: TRY004  # it is the file that is wrong
+        return workspaces
 
 
 def _approvals(entry: Any) -> Iterator[Approval]:
@@ -124,16 +155,3 @@ def _plain(approvals: set[Approval]) -> dict[str, Any]:
         # Writing outside the workspace is never remembered beyond a session.
         "read": sorted(each.path for each in approvals if isinstance(each, ExactPath) and each.access == "read"),
     }
-
-
-def _replace(path: Path, text: str) -> None:
-    descriptor, temporary = tempfile.mkstemp(prefix=".permissions-", dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise

@@ -13,7 +13,6 @@ import asyncio
 import contextlib
 import errno
 import os
-import secrets
 import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -23,10 +22,11 @@ from attrs import define, evolve, field
 from pydantic_ai.workspaces import FileEntry, LocalWorkspaceBackend, WorkspaceError, WorkspaceRef
 
 from agent_ls.client import Client, OpenDocument
+from agent_ls.log.files import Files, OperatingSystemFiles
+from agent_ls.log.whole_file import write_whole
 from agent_ls.tools.presentation import visible
 from agent_ls.tools.text_form import TextForm
 
-_NEW_FILE_MODE: Final = 0o666
 _LATEST_CHANGE_SECONDS: Final = 0.5
 _LOOK_AGAIN_SECONDS: Final = 0.01
 _EDIT_LABEL: Final = "agent-ls"
@@ -38,6 +38,7 @@ class Documents:
 
     client: Client
     root: Path
+    _files: Files = field(factory=OperatingSystemFiles)
     _disk: LocalWorkspaceBackend = field(init=False)
     # What the editor accepted and has not yet told back with didChange, by path: the document it replaces, the text.
     _accepted: dict[Path, tuple[OpenDocument, str]] = field(init=False, factory=dict)
@@ -103,7 +104,11 @@ class Documents:
         await self._check_resolved(path)
         document = self.document(path)
         if document is None:
-            await asyncio.to_thread(_write_to_disk, path, data)
+            try:
+                await asyncio.to_thread(_write_to_disk, path, data, self._files)
+            except OSError as error:
+                why = error.strerror or error
+                raise WorkspaceError(f"{visible(path)} was not changed: {why}.") from error
             return
         text = TextForm.of_text(document.text).spell(data.decode("utf-8"))
         outcome = await self.client.apply_edit(document, text, _EDIT_LABEL)
@@ -207,7 +212,7 @@ def _read_regular(path: Path) -> bytes:
         os.close(descriptor)
 
 
-def _write_to_disk(spelling: str, data: bytes) -> None:
+def _write_to_disk(spelling: str, data: bytes, files: Files) -> None:
     """Replace the file in one step, through symlinks, in its own text form and with its own mode."""
     path = Path(os.path.realpath(spelling))
     mode = None
@@ -222,16 +227,4 @@ def _write_to_disk(spelling: str, data: bytes) -> None:
         if form is not None and not form.is_plain:
             data = form.spell_bytes(data.decode("utf-8"))
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{secrets.token_hex(8)}.agent-ls")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, _NEW_FILE_MODE)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            if mode is not None:
-                os.fchmod(file.fileno(), mode)
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    write_whole(path, data, files, mode=mode)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import os
+import contextlib
 import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 from attrs import define, field, frozen
+
+from agent_ls.log.files import Files, OperatingSystemFiles
+from agent_ls.log.whole_file import write_all
 
 _SHARE_OF_WINDOW: Final = 0.10
 _MOST_CHARACTERS: Final = 50_000
@@ -88,6 +91,7 @@ class LongOutputs:
     """Keeps results that were cut, one private file each, in `directory`."""
 
     directory: Path
+    _files: Files = field(factory=OperatingSystemFiles)
     _count: int = field(init=False, default=0)
     _kept: int = field(init=False, default=0)
 
@@ -109,36 +113,43 @@ class LongOutputs:
         if not re.fullmatch(r"output-\d+", name):
             return None
         try:
-            return (self.directory / f"{name}.txt").read_text(encoding="utf-8")
+            return (self.directory / f"{name}.txt").read_bytes().decode("utf-8", "replace")
         except OSError:
             return None
 
     def _where(self, text: str) -> str:
-        name = self._keep(text)
-        if name is None:
-            return "The rest could not be kept"
-        return f'The whole text ({len(text)} characters): recall(id="{name}", offset=…)'
-
-    def _keep(self, text: str) -> str | None:
         kept = text[:_MOST_KEPT_CHARACTERS]
         if self._kept + len(kept) > _MOST_KEPT_IN_ALL:
-            return None
+            return "The rest could not be kept: this session has kept too much already"
         try:
-            self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-            while True:
-                self._count += 1
-                path = self.directory / f"output-{self._count}.txt"
-                try:
-                    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-                except FileExistsError:
-                    continue
-                break
-            with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
-                file.write(kept)
-        except OSError:
-            return None
+            name = self._keep(kept.encode("utf-8"))
+        except OSError as error:
+            return f"The rest could not be kept: {error.strerror or error}"
         self._kept += len(kept)
-        return f"output-{self._count}"
+        return f'The whole text ({len(text)} characters): recall(id="{name}", offset=…)'
+
+    def _keep(self, data: bytes) -> str:
+        """A name that stands for `data` from now on. Raises OSError; then no name does."""
+        self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path, descriptor = self._new_file()
+        try:
+            write_all(descriptor, data, self._files)
+        except OSError:
+            with contextlib.suppress(OSError):  # its name is told to nobody
+                self._files.unlink(path)
+            raise
+        finally:
+            self._files.close(descriptor)
+        return path.stem
+
+    def _new_file(self) -> tuple[Path, int]:
+        while True:
+            self._count += 1
+            path = self.directory / f"output-{self._count}.txt"
+            try:
+                return path, self._files.open(path, create=True, exclusive=True)
+            except FileExistsError:
+                continue
 
 
 def _both_ends(text: str, characters: int, between: str = "") -> str:
