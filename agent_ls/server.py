@@ -8,6 +8,7 @@ from typing import Final, NoReturn
 
 from agent_ls.features import configuration, conversation, lifecycle, session_methods
 from agent_ls.features.host import Host
+from agent_ls.redaction import RedactingFormatter
 from agent_ls.wire.server import AgentServer
 from agent_ls.wire.stdio import serve
 
@@ -25,7 +26,9 @@ def create_host() -> Host:
 
 def main() -> NoReturn:
     """Serve over stdio until the client leaves."""
-    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    stderr = logging.StreamHandler(sys.stderr)
+    stderr.setFormatter(RedactingFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(level=logging.INFO, handlers=[stderr])
     # pygls logs every message, whole, at INFO: prompts and file contents do not belong in a log.
     logging.getLogger("pygls").setLevel(logging.WARNING)
     host = create_host()

@@ -58,6 +58,20 @@ def test_what_is_missing_is_named(name: str, words: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
+    "address", ["http://[::1/v1", "http://host:port/v1", "http://host:0", "host:8080", "file:///v1", "http://"]
+)
+@pytest.mark.parametrize(
+    ("name", "variable"),
+    [("openai:gpt-5", "OPENAI_BASE_URL"), ("anthropic:claude-sonnet-5-5", "ANTHROPIC_BASE_URL")],
+)
+def test_an_address_nobody_can_connect_to_is_named_with_its_variable(name: str, variable: str, address: str) -> None:
+    with pytest.raises(ModelUnavailable, match=variable) as raised:
+        resolve_model(name, environ={**ALL_KEYS, variable: address})
+    assert address in raised.value.message
+    assert "https://host:8080/v1" in raised.value.message
+
+
+@pytest.mark.parametrize(
     ("name", "blocked", "requirement"),
     [
         ("anthropic:claude-sonnet-5-5", "anthropic", "agent-ls[anthropic]"),

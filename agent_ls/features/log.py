@@ -10,6 +10,7 @@ import logging
 from typing import Final, Literal
 
 from agent_ls.client import Client
+from agent_ls.redaction import redacted
 
 _LOGGER: Final = "agent_ls"
 _WIRE: Final = "agent_ls.wire"
@@ -32,7 +33,7 @@ class ClientLogHandler(logging.Handler):
         cause = record.exc_info[1] if record.exc_info else None
         if cause is not None:
             message = f"{message}: {type(cause).__name__}: {cause}"
-        self._client.log(level_of(record.levelno), f"{record.name}: {message}")
+        self._client.log(level_of(record.levelno), redacted(f"{record.name}: {message}"))
 
 
 def level_of(number: int) -> Level:

@@ -30,6 +30,7 @@ from pydantic_ai.exceptions import (
 
 from agent_ls.errors import AgentError, ContextTooLarge, ProviderError
 from agent_ls.models.overflow_wordings import overflow_numbers, says_overflow
+from agent_ls.redaction import redacted
 
 FailureKind = Literal["auth", "quota", "not_found", "bad_request", "refused", "unexpected"]
 
@@ -173,12 +174,13 @@ def _provider_message(error: ModelAPIError) -> str:
 
 
 def _one_line(text: str) -> str:
-    line = " ".join(text.split())
+    """A foreign text as part of a message of ours: without keys, which providers repeat, one line, bounded."""
+    line = " ".join(redacted(text).split())
     return line if len(line) <= _SHOWN_CHARACTERS else f"{line[:_SHOWN_CHARACTERS]}…"
 
 
 def _name_and_text(error: BaseException) -> str:
-    text = str(error)
+    text = _one_line(str(error))
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
@@ -186,7 +188,7 @@ def _root_cause(error: BaseException) -> str:
     """What the SDKs wrap as "Connection error.": the innermost exception."""
     while error.__cause__ is not None:
         error = error.__cause__
-    return _one_line(_name_and_text(error))
+    return _name_and_text(error)
 
 
 def _is_transport_error(error: BaseException) -> bool:

@@ -13,6 +13,7 @@ import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Final, Protocol, cast
+from urllib.parse import urlsplit
 
 from attrs import field, frozen
 from pydantic_ai.exceptions import UserError
@@ -25,6 +26,7 @@ from agent_ls import local_model
 from agent_ls.errors import ModelUnavailable
 from agent_ls.models.mending import MendingModel
 from agent_ls.models.request_settings import request_settings
+from agent_ls.redaction import redacted
 
 logger = logging.getLogger(__name__)
 
@@ -174,7 +176,7 @@ def _provider(name: str, family: _Family | None, wanted: str, environ: Mapping[s
     if family is None:
         return infer_provider(name)
     key = next((environ[key] for key in family.keys if environ.get(key)), None)
-    base_url = environ.get(family.base_url) or None
+    base_url = _address(family, wanted, environ)
     if key is None and base_url is None:
         raise ModelUnavailable(
             f"{wanted} needs an API key: set {' or '.join(family.keys)} in the environment the editor starts from, "
@@ -195,6 +197,24 @@ def _provider(name: str, family: _Family | None, wanted: str, environ: Mapping[s
             from pydantic_ai.providers.google import GoogleProvider
 
             return GoogleProvider(api_key=key, base_url=base_url)
+
+
+def _address(family: _Family, wanted: str, environ: Mapping[str, str]) -> str | None:
+    """The provider's base URL where one is set. Raises ModelUnavailable for one that no client can connect to."""
+    address = environ.get(family.base_url)
+    if not address:
+        return None
+    try:
+        parts = urlsplit(address)
+        if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
+            return address
+        reason = "it"
+    except ValueError as error:  # a port that is no number, half an IPv6 address
+        reason = f"{error}; it"
+    raise ModelUnavailable(
+        f"{wanted} cannot be reached at the {family.base_url} of the environment, {redacted(address)!r}: "
+        f"{redacted(reason)} has to look like https://host:8080/v1.",
+    )
 
 
 class _ModelClass(Protocol):
@@ -239,7 +259,7 @@ def _missing_package(wanted: str, family: _Family | None, error: ImportError) ->
         requirement = named[0] if named else f"pydantic-ai-slim[{wanted.partition(':')[0]}]"
     return ModelUnavailable(
         f"{wanted} needs a package that is not installed: run `pip install '{requirement}'` where agent-ls is.",
-        hint=str(error),
+        hint=redacted(str(error)),
     )
 
 
@@ -247,7 +267,7 @@ def _refused(wanted: str, error: UserError) -> ModelUnavailable:
     """What pydantic-ai lacks to build a provider is nearly always one environment variable, which it names."""
     variables = re.findall(r"`([A-Z][A-Z0-9_]{3,})`", str(error))
     if not variables:
-        return ModelUnavailable(f"The model {wanted} cannot be used: {error}")
+        return ModelUnavailable(f"The model {wanted} cannot be used: {redacted(str(error))}")
     return ModelUnavailable(
         f"{wanted} needs {variables[0]}: set it in the environment the editor starts from, or choose another `model`.",
     )

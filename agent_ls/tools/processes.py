@@ -20,17 +20,13 @@ from typing import Final
 from attrs import field, frozen
 
 from agent_ls.protocol import SessionId
+from agent_ls.redaction import is_secret_name, secret_values
 
 _MARK: Final = "AGENT_LS_CHILD_OF"
 _PROC: Final = Path("/proc")
 _ROUNDS: Final = 3
 """A process that forks while the list is read is found in the next round."""
 
-_SECRET_NAME: Final = re.compile(
-    r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH|COOKIE|^AGENT_LS_|^PYDANTIC_AI_|_DSN$|DATABASE_URL", re.IGNORECASE
-)
-_HARMLESS_NAMES: Final = frozenset({"SSH_AUTH_SOCK", "XAUTHORITY"})
-_SHORTEST_SECRET: Final = 8
 _PR_SET_DUMPABLE: Final = 4
 _OWNER: Final = re.compile(r"(?P<namespace>[^/]*)/(?P<server>\d+):")
 
@@ -40,17 +36,13 @@ def command_environment(environment: Mapping[str, str]) -> dict[str, str]:
 
     A variable is left out by its name, or because its value contains the value of one that is.
     """
-    secrets = {value for name, value in environment.items() if _is_secret_name(name) and len(value) >= _SHORTEST_SECRET}
+    secrets = secret_values(environment)
     kept = {
         name: value
         for name, value in environment.items()
-        if not _is_secret_name(name) and not any(secret in value for secret in secrets)
+        if not is_secret_name(name) and not any(secret in value for secret in secrets)
     }
     return kept | {"TERM": "dumb", "PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0"}
-
-
-def _is_secret_name(name: str) -> bool:
-    return name not in _HARMLESS_NAMES and _SECRET_NAME.search(name) is not None
 
 
 def hide_own_environment() -> None:
