@@ -139,7 +139,7 @@ class Compactor:
             return False, f"The conversation before it, about {size:,} tokens, does not fit the window any more."
         before = self.used
         self.history.undo_compaction()
-        self.measure.replaced()
+        self.measure.restored()
         self._payback.begins_anew("full")
         if self.projected.count >= self.levels().micro:
             self._micro("manual", quiet=False)

@@ -120,19 +120,19 @@ class Estimator:
         """Tokens of a text, for example of instructions."""
         return round(estimate_text(text) * self._factor)
 
-    def observe(self, span: Iterable[ModelMessage], counted: int) -> None:
+    def observe(self, span: Iterable[ModelMessage], counted: int, *, least: float = _LEAST_RATIO) -> None:
         """A provider counted `counted` tokens for these messages.
 
         The span from one response up to the next is what their two counts differ by, so it starts with the earlier
         response itself: its reported output may hold thinking that is never sent again. Damped: a span moves the
-        factor by its share of what was seen lately. A count too low to be these messages' (they were blanked between,
-        or never sent) teaches nothing.
+        factor by its share of what was seen lately. A count too low to be these messages' (below `least` of their
+        weight: others were blanked between, or these never sent) teaches nothing.
         """
         weight = sum((self._weigh(message).whole for message in span), _NO_WEIGHT)
         if weight.text <= 0:
             return
         ratio = (counted - weight.media) / weight.text
-        if ratio < _LEAST_RATIO:
+        if ratio < least:
             return
         share = weight.text / (weight.text + self._trust)
         self._factor += (min(ratio, _GREATEST_RATIO) - self._factor) * share

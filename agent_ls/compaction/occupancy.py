@@ -22,6 +22,8 @@ _MOST_SUMMARY_TOKENS: Final = 8_000
 LARGE_FIXED_SHARE: Final = Fraction(60, 100)
 _MORE_THAN_NOISE: Final = 1.15
 _CALIBRATING_MESSAGES: Final = 64
+_LEAST_RATIO_IN_A_LOG: Final = 0.8
+"""A log does not tell what was blanked between two counts, and a factor too low lets through what does not fit."""
 
 _FRAMEWORK_METADATA: Final = "__pydantic_ai__"
 _CONTEXT_INPUT: Final = ("context_input_tokens", "initial_input_tokens")
@@ -153,7 +155,7 @@ class Measure:
         for earlier, later in pairwise(counted):
             if not earlier < first <= later:
                 grown = _input_of(messages[later]) - _input_of(messages[earlier])
-                self.estimator.observe(messages[earlier:later], grown)
+                self.estimator.observe(messages[earlier:later], grown, least=_LEAST_RATIO_IN_A_LOG)
         # Of a history that begins with a summary, no count tells: another one stood before those messages.
         begins = first == 0 or not is_summary(messages[0])
         if begins and (start := next((i for i, message in enumerate(messages) if _input_of(message) > 0), None)):
@@ -186,11 +188,13 @@ class Measure:
         """The last of `messages` is a new response: learn from what its provider counted."""
         if not messages or (counted := _input_of(messages[-1])) <= 0:
             return
-        before = anchor(messages[:-1], first)
-        if before is not None and not self._freed:
-            self.estimator.observe(messages[before:-1], counted - _input_of(messages[before]))
-        elif before is None and self._learned is None:
-            self._learn_fixed(counted, messages[:-1])
+        sent = messages[:-1]
+        before = anchor(sent, first)
+        if before is None:
+            if self._learned is None:
+                self._learn_fixed(counted, sent)
+        elif not self._freed and self._instead_of(_input_of(sent[before]), sent[: before + 1]) is None:
+            self.estimator.observe(sent[before:], counted - _input_of(sent[before]))
         self._freed = 0
         self._distrusted = False
 
@@ -199,9 +203,14 @@ class Measure:
         self._freed += freed
 
     def replaced(self) -> None:
-        """A checkpoint was written or undone: nothing counted before holds."""
+        """A checkpoint was written: nothing counted before holds."""
         self._freed = 0
         self._distrusted = False
+
+    def restored(self) -> None:
+        """A checkpoint was undone: the history is in full again, as after a resume."""
+        self._freed = 0
+        self._distrusted = True
 
     def _learn_fixed(self, counted: int, messages: Sequence[ModelMessage]) -> None:
         if (learned := counted - self.estimator.messages(messages)) > 0:

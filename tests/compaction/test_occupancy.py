@@ -174,6 +174,31 @@ def test_counts_on_two_sides_of_a_checkpoint_are_not_compared() -> None:
     assert across.estimator.factor == within.estimator.factor
 
 
+def test_what_was_blanked_between_two_counts_of_a_log_does_not_make_the_rest_look_small() -> None:
+    text = "some lines that stand between them\n" * 400
+    weight = Measure().estimator.messages([ask(text)])
+    counts = [2_000, 2_000 + weight, 2_000 + weight + weight // 2]  # of the last, half as much was blanked before it
+    messages: list[ModelMessage] = []
+    for counted in counts:
+        messages += [ask(text), answer(counted)]
+    measure = Measure()
+    measure.resumed(messages, 0)
+    assert measure.estimator.messages([ask(text)]) > weight * 0.95
+
+
+def test_a_count_that_is_not_believed_after_a_resume_teaches_nothing() -> None:
+    text = "some lines that stand between them\n" * 400
+    weight = Measure().estimator.messages([ask(text)])
+    # In full it is four times `text`, of which the newest count holds one: the rest was blanked.
+    messages: list[ModelMessage] = [ask("hello"), answer(1_000), *[ask(text)] * 4, answer(1_000 + weight), ask("and?")]
+    measure = Measure()
+    measure.resumed(messages, 0)
+    believed = measure.estimator.factor
+    messages.append(answer(1_000 + 4 * weight))
+    measure.responded(messages, 0)
+    assert measure.estimator.factor == believed
+
+
 def test_what_is_blanked_after_a_resume_is_not_taken_off_a_count_that_never_held_it() -> None:
     text = "some lines that stand between them\n" * 200
     counted_blanked: list[ModelMessage] = [ask("hello"), answer(1_000), ask(text), answer(2_900), ask("and?")]

@@ -84,6 +84,13 @@ class Stage:
             warn=warn,
         )
 
+    def goes_on(self, history: History) -> None:
+        """The session goes on with this history, resumed from its log as the server does it."""
+        self.history = history
+        self.compactor = self.compactor_of(history)
+        self.compactor.measure.resumed(history.messages, history.first_after_checkpoint)
+        self.compactor.after_resume()
+
     def fill(self, turns: int, *, at: int, first: int = 0, words: int = 120) -> None:
         """So many turns; only the newest answer tells its usage, and the very first one what is fixed."""
         if first == 0:
@@ -103,13 +110,18 @@ class Stage:
     def round(self, results: dict[str, str], *, at: int = 0, said: str = "") -> None:
         calls = [ToolCallPart("read_file", {"path": path}, path) for path in results]
         self._respond([*([TextPart(said)] if said else []), *calls], at)
-        self.history.append(
-            ModelRequest(parts=[ToolReturnPart("read_file", text, path) for path, text in results.items()])
-        )
+        self.results(results)
+
+    def results(self, results: dict[str, str]) -> None:
+        """What the calls of these ids gave."""
+        self.history.append(ModelRequest(parts=[ToolReturnPart("read_file", text, at) for at, text in results.items()]))
 
     def _respond(self, parts: list[Any], at: int) -> None:
         written = sum(len(part.content) for part in parts if isinstance(part, TextPart)) // 4
-        self.history.append(ModelResponse(parts=parts, usage=RequestUsage(input_tokens=at, output_tokens=written + 20)))
+        self.responds(ModelResponse(parts=parts, usage=RequestUsage(input_tokens=at, output_tokens=written + 20)))
+
+    def responds(self, response: ModelResponse) -> None:
+        self.history.append(response)
         self.compactor.measure.responded(self.history.messages, self.history.first_after_checkpoint)
 
     def turn(self, number: int, *, at: int = 0, words: int = 120) -> None:

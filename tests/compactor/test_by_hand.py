@@ -27,7 +27,7 @@ async def test_a_second_compaction_with_nothing_new_asks_nobody(stage: Stage) ->
 
 
 async def test_fault_36_undo_brings_the_originals_back(stage: Stage) -> None:
-    stage.fill(8, at=1_000)
+    stage.fill(5, at=4_500)
     original = stage.dump()
     await stage.compactor.by_hand(None)
     undone, message = stage.compactor.undo()
@@ -35,6 +35,23 @@ async def test_fault_36_undo_brings_the_originals_back(stage: Stage) -> None:
     assert "undone" in message
     assert stage.dump() == original
     assert stage.compactor.undo() == (False, "There is no compaction to undo.")
+
+
+async def test_what_was_blanked_before_a_compaction_is_weighed_when_undo_brings_it_back(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, compaction_keep_recent_tokens=1_500)
+    weigh = stage.compactor.measure.estimator.messages
+    for first, turns in ((0, 6), (6, 5)):
+        stage.fill(turns, at=0, first=first)
+        stage.user("and now?")
+        stage.answer(at=weigh(stage.history.messages))
+        await stage.compactor.at_turn_end()
+    assert stage.tiers() == [("micro", "turnEnd")] * 2
+    assert (await stage.compactor.by_hand(None)).outcome == "compacted"
+    # The newest count is of a history that was blanked in part: in full it is more than the window.
+    assert weigh(each.message for each in stage.history.originals()) > stage.window
+    assert stage.compactor.undo()[0]
+    assert stage.tiers()[-1] == ("micro", "manual")
+    assert weigh(stage.history.messages) <= stage.compactor.projected.count <= stage.window
 
 
 async def test_fault_34_a_full_disk_changes_neither_memory_nor_log(
