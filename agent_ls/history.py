@@ -95,8 +95,8 @@ class History:
     ) -> History:
         """A new, empty session. Its log is made with the first entry, so a session without a word leaves no file.
 
-        `directory` is where the log goes, `session_directory(workspace).sessions` if not given. Raises OSError if
-        there is no such place at all.
+        `directory` is where the log goes, `session_directory(workspace).sessions` if not given. Raises
+        LogUnwritable if there is no such place at all.
         """
         header = Header(
             version=FORMAT_VERSION,

@@ -35,10 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     for index, message in enumerate(messages):
         if isinstance(message, Unreadable):
             return _refuse(f"message {index} of {arguments.file} is no pydantic-ai message: {message.reason}")
-    try:
-        history = History.create(workspace_of(arguments))
-    except OSError as error:
-        return _refuse(f"no session can be made in {workspace_of(arguments)}: {error}")
+    history = History.create(workspace_of(arguments))
     try:
         for message in messages:
             if not isinstance(message, Unreadable):

@@ -13,7 +13,9 @@ from typing import Final
 import platformdirs
 from attrs import frozen
 
-from agent_ls.log.files import PRIVATE_DIRECTORY, PRIVATE_FILE
+from agent_ls.errors import LogUnwritable
+from agent_ls.log.files import PRIVATE_DIRECTORY, Files, OperatingSystemFiles
+from agent_ls.log.whole_file import write_all
 
 _NAME: Final = ".agent_ls"
 _SESSIONS: Final = "sessions"
@@ -33,22 +35,35 @@ class SessionDirectory:
         return self.root / _SESSIONS
 
 
-def session_directory(workspace: Path) -> SessionDirectory:
-    """The directory for `workspace`, made private (0700) and ignored by git. Raises OSError if nothing can be made.
+def session_directory(workspace: Path, files: Files | None = None) -> SessionDirectory:
+    """The directory for `workspace`, made private (0700) and ignored by git. Raises LogUnwritable if none can be made.
 
     A workspace that cannot be written, or whose `.agent_ls` is a symlink (a repository may bring one that points
     anywhere), gets a directory of its own in the user's data directory.
     """
+    files = files or OperatingSystemFiles()
     own = workspace / _NAME
     try:
-        _prepare(own)
+        _prepare(own, files)
     except OSError as error:
-        elsewhere = _elsewhere(workspace)
-        elsewhere.parent.mkdir(parents=True, exist_ok=True)
-        _prepare(elsewhere)
-        why = error.strerror or str(error)
-        return SessionDirectory(elsewhere, f"Sessions are kept in {elsewhere}, because {own} cannot be used: {why}.")
+        return _prepared_elsewhere(_elsewhere(workspace), f"{own} cannot be used: {_why(error)}", files)
     return SessionDirectory(own, None)
+
+
+def _prepared_elsewhere(elsewhere: Path, reason: str, files: Files) -> SessionDirectory:
+    try:
+        elsewhere.parent.mkdir(parents=True, exist_ok=True)
+        _prepare(elsewhere, files)
+    except OSError as error:
+        raise LogUnwritable(
+            f"There is no place for sessions: {reason}, nor can {elsewhere}: {_why(error)}.",
+            hint="Free some space, or make one of the two writable.",
+        ) from error
+    return SessionDirectory(elsewhere, f"Sessions are kept in {elsewhere}, because {reason}.")
+
+
+def _why(error: OSError) -> str:
+    return error.strerror or str(error)
 
 
 def find_session_directory(workspace: Path) -> SessionDirectory | None:
@@ -58,12 +73,12 @@ def find_session_directory(workspace: Path) -> SessionDirectory | None:
     return SessionDirectory((writable or found)[0], None) if found else None
 
 
-def make_again(sessions: Path) -> None:
+def make_again(sessions: Path, files: Files) -> None:
     """Make the directory of a log again that was deleted while the session is open. Raises OSError."""
     if sessions.name == _SESSIONS:
-        _prepare(sessions.parent)
+        _prepare(sessions.parent, files)
     else:
-        sessions.mkdir(mode=PRIVATE_DIRECTORY, exist_ok=True)
+        _make_private(sessions, files)
 
 
 def _is_own_directory(sessions: Path) -> bool:
@@ -77,17 +92,17 @@ def _elsewhere(workspace: Path) -> Path:
     return platformdirs.user_data_path("agent-ls", appauthor=False) / "workspaces" / name
 
 
-def _prepare(root: Path) -> None:
+def _prepare(root: Path, files: Files) -> None:
     for directory in (root, root / _SESSIONS):
-        _make_private(directory)
-    _write_gitignore(root / ".gitignore")
+        _make_private(directory, files)
+    _write_gitignore(root / ".gitignore", files)
     if not os.access(root / _SESSIONS, os.W_OK | os.X_OK):
         raise PermissionError("it is read-only")
 
 
-def _make_private(directory: Path) -> None:
+def _make_private(directory: Path, files: Files) -> None:
     with contextlib.suppress(FileExistsError):
-        directory.mkdir(mode=PRIVATE_DIRECTORY)
+        files.make_directory(directory)
     status = directory.stat(follow_symlinks=False)
     if not stat.S_ISDIR(status.st_mode):
         raise NotADirectoryError("it is not a directory of its own")
@@ -95,11 +110,17 @@ def _make_private(directory: Path) -> None:
         directory.chmod(PRIVATE_DIRECTORY)
 
 
-def _write_gitignore(path: Path) -> None:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+def _write_gitignore(path: Path, files: Files) -> None:
+    """Also into an empty one, which is what a kill leaves; any other that is there is the person's."""
     try:
-        descriptor = os.open(path, flags, PRIVATE_FILE)
-    except FileExistsError:
-        return
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(b"*\n")
+        status = path.stat(follow_symlinks=False)
+    except FileNotFoundError:
+        pass
+    else:
+        if not stat.S_ISREG(status.st_mode) or status.st_size:
+            return
+    descriptor = files.open(path, create=True)
+    try:
+        write_all(descriptor, b"*\n", files)
+    finally:
+        files.close(descriptor)

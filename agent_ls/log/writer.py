@@ -154,7 +154,7 @@ class SessionLog:
     def _restore(self) -> None:
         """Write a deleted log again: its bytes live on behind the open file."""
         if not self.path.parent.exists():
-            make_again(self.path.parent)
+            make_again(self.path.parent, self._files)
         # The lock file is likely gone too; then its name has to be locked anew, for the old inode guards nothing.
         self._lock.release()
         self._lock = _acquire(self.path)
