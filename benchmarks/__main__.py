@@ -18,10 +18,10 @@ from benchmarks import (
     bench_log,
     bench_memory,
     bench_micro,
-    bench_notifications,
     bench_prompt,
     bench_round,
     bench_scale,
+    bench_stream,
 )
 from benchmarks.report import write_section
 
@@ -34,7 +34,7 @@ REPORTS: Final[Mapping[str, Callable[[], str]]] = {
     "scale": bench_scale.report,
     "estimate": bench_estimate.report,
     "log": bench_log.report,
-    "stream": bench_notifications.report,
+    "stream": bench_stream.report,
 }
 
 

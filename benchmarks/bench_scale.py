@@ -9,7 +9,7 @@ times as many messages it has: 1 is linear, 0 is a cost that does not depend on 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import Final
@@ -21,6 +21,7 @@ from agent_ls.compaction.micro import microcompact
 from agent_ls.compaction.occupancy import Levels
 from agent_ls.protocol import SessionId
 from agent_ls.tokens import Tokens
+from benchmarks import callgrind
 from benchmarks.bench_micro import KEEP, WINDOW, Sized, sized
 from benchmarks.report import machine
 from benchmarks.sessions import RECORDED
@@ -66,29 +67,63 @@ PARTS: Final[Mapping[str, Callable[[Sized], object]]] = {
 
 
 def report(millions: tuple[int, ...] = (1, 2, 10), rounds: int = 9) -> str:
-    """The table."""
+    """The tables of times and of machine instructions."""
     histories = [sized(each, RECORDED) for each in millions]
     sizes = [len(each.messages) for each in histories]
-    heads = [f"{each}M tokens" for each in millions]
-    steps = [*pairwise(range(len(sizes))), (0, len(sizes) - 1)]
-    growths = [f"**growth {millions[less]}M to {millions[more]}M**" for less, more in steps]
-    lines = [f"| part | {' | '.join([*heads, *growths])} |", "|" + "---|" * (1 + len(heads) + len(growths))]
-    for name, part in PARTS.items():
-        taken = medians([partial(part, each) for each in histories], rounds)
-        grown = [taken[more] / taken[less] / (sizes[more] / sizes[less]) for less, more in steps]
-        cells = [f"{each * 1e3:.3g} ms" for each in taken] + [f"**{each:.2f}**" for each in grown]
-        lines.append(f"| {name} | {' | '.join(cells)} |")
+    times = {name: medians([partial(part, each) for each in histories], rounds) for name, part in PARTS.items()}
+    lines = _table("time", millions, sizes, {name: [each * 1e3 for each in row] for name, row in times.items()}, "ms")
     messages = ", ".join(f"{each:,}" for each in sizes)
-    return "\n".join([*lines, "", f"{messages} messages. Limit {LIMIT:.0f}: linear. Medians of {rounds}; {machine()}."])
+    said = f"{messages} messages. Limit {LIMIT:.0f}: linear. Medians of {rounds}; {machine()}."
+    if not callgrind.available():
+        return "\n".join([*lines, "", f"{said} No valgrind here: instructions were not counted."])
+    counts = iter(callgrind.counted("benchmarks.bench_scale", "--count", "--millions", ",".join(map(str, millions))))
+    instructions = {name: [next(counts) / _MILLION for _ in millions] for name in PARTS}
+    lines += ["", *_table("machine instructions, by callgrind", millions, sizes, instructions, "M")]
+    return "\n".join([*lines, "", said])
+
+
+def _table(
+    what: str, millions: Sequence[int], sizes: Sequence[int], values: Mapping[str, Sequence[float]], unit: str
+) -> list[str]:
+    steps = [*pairwise(range(len(sizes))), (0, len(sizes) - 1)]
+    heads = [f"{each}M tokens" for each in millions]
+    heads += [f"**growth {millions[less]}M to {millions[more]}M**" for less, more in steps]
+    lines = [f"| {what} | {' | '.join(heads)} |", "|" + "---|" * (1 + len(heads))]
+    for name, row in values.items():
+        grown = [row[more] / row[less] / (sizes[more] / sizes[less]) for less, more in steps]
+        cells = [f"{_short(each)} {unit}" for each in row] + [f"**{each:.2f}**" for each in grown]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return lines
+
+
+def _short(value: float) -> str:
+    """Three digits that tell."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def count(millions: tuple[int, ...]) -> None:
+    """Run each part once to be counted, under valgrind, after once to fill caches."""
+    histories = [sized(each, RECORDED) for each in millions]
+    runs = [partial(part, each) for part in PARTS.values() for each in histories]
+    for run in runs:
+        run()
+    callgrind.begin()
+    for run in runs:
+        callgrind.count(run)
 
 
 def main() -> None:
-    """Print the table."""
+    """Print the tables."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--millions", default="1,2,10")
     parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--count", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    print(report(tuple(int(each) for each in arguments.millions.split(",")), arguments.rounds))
+    millions = tuple(int(each) for each in arguments.millions.split(","))
+    if arguments.count:
+        count(millions)
+    else:
+        print(report(millions, arguments.rounds))
 
 
 if __name__ == "__main__":
