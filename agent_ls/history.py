@@ -78,7 +78,8 @@ class History:
         self.header = header
         self._journal = journal
         self._live: list[LiveMessage] = []
-        self._messages: tuple[ModelMessage, ...] | None = ()
+        self._snapshot: tuple[ModelMessage, ...] = ()
+        self._since_snapshot: list[ModelMessage] = []
         self._first_after_checkpoint = 0
         self._checkpoint: CompactionRecord | None = None
         self._next_ordinal = Ordinal(0)
@@ -144,9 +145,10 @@ class History:
     @property
     def messages(self) -> Sequence[ModelMessage]:
         """What the model will see, in order; a snapshot that never changes."""
-        if self._messages is None:
-            self._messages = tuple(each.message for each in self._live)
-        return self._messages
+        if self._since_snapshot:
+            self._snapshot = (*self._snapshot, *self._since_snapshot)
+            self._since_snapshot = []
+        return self._snapshot
 
     @property
     def persisted(self) -> int:
@@ -225,8 +227,7 @@ class History:
         first = self._next_ordinal
         new = [LiveMessage(message, Ordinal(ordinal), None) for ordinal, message in enumerate(stripped, first)]
         self._live += new
-        if self._messages is not None:
-            self._messages += stripped
+        self._since_snapshot += stripped
         self._next_ordinal = Ordinal(first + len(new))
         for ordinal, message in enumerate(stripped, first):
             if isinstance(message, ModelResponse):
@@ -333,7 +334,7 @@ class History:
 
     def _show(self, live: Sequence[LiveMessage], first_after_checkpoint: int) -> None:
         self._live = list(live)
-        self._messages = None
+        self._snapshot, self._since_snapshot = tuple(each.message for each in live), []
         self._first_after_checkpoint = first_after_checkpoint
 
     def _adopt(self, replayed: Replayed) -> None:
