@@ -11,10 +11,10 @@ from typing import Final
 from agent_ls.errors import AgentError
 from agent_ls.history import History
 from agent_ls.log.catalog import list_sessions, write_back_pending
-from agent_ls.memory.ask import Ask, ask_of
+from agent_ls.memory.ask import ask_of
 from agent_ls.memory.store import MemoryStore
 from agent_ls.memory.write_back import Done, EndedSession, Pending, write_back
-from agent_ls.models import resolve_model
+from agent_ls.models import ResolvedModel, resolve_model
 from agent_ls.settings import Settings
 
 logger = logging.getLogger(__name__)
@@ -33,13 +33,17 @@ async def remember(history: History, store: MemoryStore, settings: Settings, on:
             messages=history.messages,
             on=on or datetime.now(UTC).date(),
         )
-        outcome = await write_back(
-            store,
-            ended,
-            ask=await _ask(settings),
-            enabled=settings.memory_compression_enabled,
-            seconds=_MODEL_SECONDS,
-        )
+        model = await _model(settings)
+        try:
+            outcome = await write_back(
+                store,
+                ended,
+                ask=ask_of(model.model),
+                enabled=settings.memory_compression_enabled,
+                seconds=_MODEL_SECONDS,
+            )
+        finally:
+            await model.aclose()
         match outcome:
             case Done(line=line):
                 history.record_memory(line)
@@ -65,7 +69,6 @@ async def remember_left_over(sessions: Path, store: MemoryStore, settings: Setti
             await remember(history, store, settings, row.updated.date())
 
 
-async def _ask(settings: Settings) -> Ask:
+async def _model(settings: Settings) -> ResolvedModel:
     name = settings.compaction_model or settings.model
-    model = await asyncio.to_thread(resolve_model, name, window=settings.compaction_context_window_tokens)
-    return ask_of(model.model)
+    return await asyncio.to_thread(resolve_model, name, window=settings.compaction_context_window_tokens)

@@ -206,6 +206,10 @@ class Session:
         """Nothing more runs here: kill what its commands left running."""
         self.setup.tools.kill_children()
 
+    async def aclose(self) -> None:
+        """Close the connections of a session that has ended."""
+        await self.setup.aclose()
+
     # --- what a turn tells (turn.TurnListener) -----------------------------------------------------------------------
 
     def on_update(self, update: SessionUpdate) -> None:

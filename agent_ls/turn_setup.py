@@ -41,6 +41,7 @@ class TurnSetup:
     reader: InstructionReader
     _model: ResolvedModel | None = field(init=False, default=None)
     _model_key: tuple[str | None, int | None, float] | None = field(init=False, default=None)
+    _summarizer: ResolvedModel | None = field(init=False, default=None)
 
     @classmethod
     def of_session(
@@ -93,15 +94,30 @@ class TurnSetup:
         key = (now.model, now.compaction_context_window_tokens, now.compaction_reserve_fraction)
         if self._model is None or key != self._model_key:
             name, window, reserve = key
+            earlier = self._model
             self._model = await asyncio.to_thread(resolve_model, name, window=window, reserve_fraction=reserve)
             self._model_key = key
             never_look_again()  # at the provider's SDK
+            await _closed(earlier)
         return self._model
 
     async def summarizer(self) -> ResolvedModel:
         """The model that writes summaries: the session's own, or `compaction_model`. Raises ModelUnavailable."""
         name = self.settings.compaction_model
-        return await (asyncio.to_thread(resolve_model, name) if name is not None else self.model())
+        if name is None:
+            return await self.model()
+        earlier = self._summarizer
+        if earlier is None or earlier.name != name:
+            self._summarizer = await asyncio.to_thread(resolve_model, name)
+            await _closed(earlier)
+        return self._summarizer
+
+    async def aclose(self) -> None:
+        """Close the connections to the providers. Nothing may be asked of these models afterwards."""
+        models = (self._model, self._summarizer)
+        self._model = self._model_key = self._summarizer = None
+        for model in models:
+            await _closed(model)
 
     @property
     def known_model(self) -> ResolvedModel | None:
@@ -145,3 +161,8 @@ class TurnSetup:
         """The instructions of one request."""
         text = self.workspace_instructions().text
         return system_prompt(self.workspace, workspace_instructions=text, offers_tools=model.offers_tools)
+
+
+async def _closed(model: ResolvedModel | None) -> None:
+    if model is not None:
+        await model.aclose()

@@ -101,7 +101,7 @@ class WorkspaceFolder:
             raise SessionBusy("A turn is running: cancel it first.", session_id=session.session_id)
         self._active = None
         session.end()
-        self._in_background(remember(session.history, self.store, self.settings.current))
+        self._in_background(self._farewell(session))
         return session.session_id
 
     async def delete(self, session_id: SessionId) -> None:
@@ -189,6 +189,12 @@ class WorkspaceFolder:
 
     def _opened(self, history: History) -> Session:
         return Session.open(self.path, history, self.client, self.settings, self.directory.root)
+
+    async def _farewell(self, session: Session) -> None:
+        try:
+            await remember(session.history, self.store, self.settings.current)
+        finally:
+            await session.aclose()
 
     async def _stop_farewells(self) -> None:
         await asyncio.sleep(0)  # one that has not begun would not close its log when it is cancelled
