@@ -106,8 +106,8 @@ class TurnSetup:
         name = self.settings.compaction_model
         if name is None:
             return await self.model()
-        earlier = self._summarizer
-        if earlier is None or earlier.name != name:
+        if self._summarizer is None or self._summarizer.name != name:
+            earlier = self._summarizer
             self._summarizer = await asyncio.to_thread(resolve_model, name)
             await _closed(earlier)
         return self._summarizer
