@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -38,15 +39,19 @@ class HistoryRecorder(AbstractCapability[Any]):
     _known: int | None = None
     _context: RunContext[Any] | None = None
     _steering: list[str] = field(default_factory=list)
+    _tasks: set[asyncio.Task[Any] | None] = field(default_factory=set)
+    """Those that the run made for itself and for its requests."""
 
     async def before_run(self, ctx: RunContext[Any]) -> None:
         """Take hold of the run, for steering."""
         self._context = ctx
+        self._tasks.add(asyncio.current_task())
 
     async def before_model_request(
         self, ctx: RunContext[Any], request_context: ModelRequestContext
     ) -> ModelRequestContext:
         """Log what is new, make room, and hand the history to the run."""
+        self._tasks.add(asyncio.current_task())
         if self._known is not None:
             self._append(ctx.messages[self._known :])
         await self.before_request(request_context.model_request_parameters)
@@ -96,6 +101,16 @@ class HistoryRecorder(AbstractCapability[Any]):
             self._append(messages[self._known :])
         if self._steering:
             self._append([ModelRequest(parts=[UserPromptPart(text) for text in self._steering])])
+
+    async def end(self) -> None:
+        """End what the run left waiting, and with it the provider's connection.
+
+        pydantic-ai 2.62 forgets its task for a run, or for a request, if the cancel comes in the step it begins in.
+        """
+        left = [task for task in self._tasks - {asyncio.current_task()} if task is not None and not task.done()]
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
 
     def _append(self, messages: Sequence[ModelMessage]) -> None:
         for message in messages:

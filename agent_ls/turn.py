@@ -175,6 +175,7 @@ class Turn:
             raise
         finally:
             self._recorder = None
+            await recorder.end()
 
     async def _before_request(self, parameters: ModelRequestParameters) -> None:
         self.listener.on_request(parameters)
