@@ -37,6 +37,7 @@ _MOST_MESSAGES: Final = 200
 _MOST_SECONDS: Final = 2.0
 _FROM_NOTHING_IN: Final = 10
 _FILES: Final = 6
+_TOLD: Final = 40
 _MODELS: Final = ("openai:gpt-5", "anthropic:claude-sonnet-4-5")
 _PERSON: Final = "- Written by a person."
 
@@ -105,8 +106,10 @@ class Workspace:
     sessions: dict[str, Seen] = field(factory=dict)
     remembered: list[str] = field(factory=list)
     prompts: int = 0
+    done: list[str] = field(factory=list)
 
     def open(self, simulator: Simulator) -> Doomed:
+        self.done.append("open")
         from_nothing = not self.chance.randrange(_FROM_NOTHING_IN)
         client = Doomed(from_nothing=from_nothing, environ=simulator.environment, home=self.folder.parent / "home")
         settings = {
@@ -157,7 +160,9 @@ class Workspace:
         """One thing after another until the server is dead."""
         kinds = [self.prompt] * 6 + [self.compact] * 3 + [self.undo] * 2 + [self.remember] * 2 + [self.new]
         while True:
-            self.chance.choice(kinds)(client)
+            kind = self.chance.choice(kinds)
+            self.done.append(kind.__name__)
+            kind(client)
             if not self.chance.randrange(15):
                 self.shut_down(client)
 
@@ -267,6 +272,7 @@ def _shard(count: int, seed: str) -> Mapping[str, int]:
                 _last_life(workspace, simulator)
         except BaseException as error:
             error.add_note(f"server of seed {seed}, workspace of {len(workspace.sessions)} sessions")
+            error.add_note(f"the last things done: {', '.join(workspace.done[-_TOLD:])}")
             raise
         totals["requests"] = len(simulator.requests)
         totals["refused"] = len(_refused(simulator))
@@ -291,7 +297,7 @@ def _one_life(workspace: Workspace, simulator: Simulator) -> None:
             time.sleep(workspace.chance.choice((0, 0, 0.005)))  # a moment, for one killed behind its last message
     stderr = client.stderr.decode("utf-8", "replace")
     assert "Traceback" not in stderr, stderr[-3000:]
-    assert not _refused(simulator), _refused(simulator)[0].refusal
+    _check_accepted(simulator)
     workspace.check_disk()
 
 
@@ -302,8 +308,14 @@ def _last_life(workspace: Workspace, simulator: Simulator) -> None:
             client.request("agent/resumeSession", {"sessionId": session})
             workspace.prompt(client)
         assert client.shut_down() == 0
-    assert not _refused(simulator), _refused(simulator)[0].refusal
+    _check_accepted(simulator)
     workspace.check_disk()
+
+
+def _check_accepted(simulator: Simulator) -> None:
+    for request in _refused(simulator):
+        kind = "a summary" if is_summary_request(request) else "a turn"
+        raise AssertionError(f"request {request.index} of {len(simulator.requests)}, {kind}'s: {request.refusal}")
 
 
 def _refused(simulator: Simulator) -> list[RecordedRequest]:
