@@ -522,6 +522,8 @@ class SessionSummary:
     updated_at: str
     messages: int
     active: bool
+    foreign: bool
+    """Not begun by this user on this machine: `latest` leaves it out."""
 
 
 @frozen

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Container
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Final
@@ -15,6 +16,7 @@ from agent_ls.memory.ask import ask_of
 from agent_ls.memory.store import MemoryStore
 from agent_ls.memory.write_back import Done, EndedSession, Pending, write_back
 from agent_ls.models import ResolvedModel, resolve_model
+from agent_ls.protocol import SessionId
 from agent_ls.settings import Settings
 
 logger = logging.getLogger(__name__)
@@ -55,11 +57,14 @@ async def remember(history: History, store: MemoryStore, settings: Settings, on:
         history.close()
 
 
-async def remember_left_over(sessions: Path, store: MemoryStore, settings: Settings) -> None:
-    """The same for sessions of this folder whose servers were killed before they could, each dated when it ended."""
+async def remember_left_over(sessions: Path, own: Container[SessionId], store: MemoryStore, settings: Settings) -> None:
+    """The same for sessions of this folder whose servers were killed before they could, each dated when it ended.
+
+    Only for `own` ones: a log that a repository brought is nothing to ask a model about.
+    """
     rows = await asyncio.to_thread(list_sessions, sessions)
     for row in rows:
-        if await asyncio.to_thread(write_back_pending, row.path):
+        if row.session_id in own and await asyncio.to_thread(write_back_pending, row.path):
             try:
                 history = await asyncio.to_thread(History.resume, row.path)
             except AgentError as error:

@@ -16,6 +16,7 @@ from agent_ls.garbage import never_look_again
 from agent_ls.history import History
 from agent_ls.log.catalog import delete_session, find_session, latest_session, list_sessions
 from agent_ls.log.directory import SessionDirectory, session_directory
+from agent_ls.log.own_sessions import OwnSessions
 from agent_ls.memory.by_hand import read_memory
 from agent_ls.memory.by_hand import remember as remember_by_hand
 from agent_ls.memory.clip import Caps
@@ -28,6 +29,10 @@ from agent_ls.settings import LiveSettings
 logger = logging.getLogger(__name__)
 
 LATEST: Final = SessionId("latest")
+_BEGUN_ELSEWHERE: Final = (
+    "This session was begun elsewhere: its log came with the folder, or from another user. "
+    "It is one of yours from now on; what it says you said may not be yours."
+)
 
 
 @define
@@ -37,6 +42,7 @@ class WorkspaceFolder:
     path: Path
     client: Client
     settings: LiveSettings
+    own_sessions: OwnSessions = field(factory=OwnSessions.of_this_user)
     _directory: SessionDirectory | None = field(init=False, default=None)
     _active: Session | None = field(init=False, default=None)
     _farewells: set[asyncio.Task[None]] = field(init=False, factory=set)
@@ -52,6 +58,7 @@ class WorkspaceFolder:
         """The active session; a new one if there is none."""
         if self._active is None:
             self._active = self._opened(History.create(self.path, directory=self._sessions_directory))
+            self.own_sessions.add(self._active.session_id)
         return self._active
 
     async def current(self) -> Session:
@@ -66,8 +73,9 @@ class WorkspaceFolder:
             return self.session()
 
     async def resume(self, session_id: SessionId) -> Session:
-        """Make an older session the active one; `latest` is the newest on disk, or the active one.
+        """Make an older session the active one; `latest` is the newest of the person's own, or the active one.
 
+        One that was begun elsewhere, such as by a repository that brought its log, is only opened by its id.
         Raises SessionNotFound, SessionLocked, LogUnwritable, and SessionBusy while a turn runs.
         """
         async with self._changing:
@@ -80,8 +88,9 @@ class WorkspaceFolder:
             return active
         # A session that is still being remembered is closed for us: what is left of that is done at the next start.
         await self._stop_farewells()
-        find = latest_session(self._sessions_directory) if session_id == LATEST else None
-        path = find or find_session(self._sessions_directory, session_id)
+        own = await asyncio.to_thread(self.own_sessions.ids)
+        newest = latest_session(self._sessions_directory, own) if session_id == LATEST else None
+        path = newest or find_session(self._sessions_directory, session_id)
         history = await asyncio.to_thread(History.resume, path)
         never_look_again()  # at its messages
         try:
@@ -90,6 +99,9 @@ class WorkspaceFolder:
             history.close()
             raise
         self._active = self._opened(history)
+        if history.session_id not in own:
+            self.own_sessions.add(history.session_id)
+            self.client.show("info", _BEGUN_ELSEWHERE)
         return self._active
 
     async def close(self) -> SessionId | None:
@@ -118,6 +130,7 @@ class WorkspaceFolder:
     async def list(self) -> Sequence[SessionSummary]:
         """The sessions on disk, newest first, and the active one if it is not there yet."""
         rows = await asyncio.to_thread(list_sessions, self._sessions_directory)
+        own = await asyncio.to_thread(self.own_sessions.ids)
         active = self._active.session_id if self._active is not None else None
         return [
             SessionSummary(
@@ -127,6 +140,7 @@ class WorkspaceFolder:
                 updated_at=row.updated.isoformat(),
                 messages=row.messages,
                 active=row.session_id == active,
+                foreign=row.session_id not in own and row.session_id != active,
             )
             for row in rows
         ]
@@ -151,7 +165,8 @@ class WorkspaceFolder:
 
     def finish_pending_memories(self) -> None:
         """Write what sessions that were killed could not, from their logs (DESIGN §7), in the background."""
-        self._in_background(remember_left_over(self._sessions_directory, self.store, self.settings.current))
+        own = self.own_sessions.ids()
+        self._in_background(remember_left_over(self._sessions_directory, own, self.store, self.settings.current))
 
     async def shutdown(self, seconds: float) -> None:
         """End everything; write-backs get `seconds`, what they leave is done at the next start."""

@@ -29,6 +29,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _refuse(f"{arguments.file} is no JSON array of messages")
     from agent_ls.history import History
     from agent_ls.log.entries import Unreadable
+    from agent_ls.log.own_sessions import OwnSessions
     from agent_ls.log.serialisation import load_each
 
     messages = load_each(values)
@@ -47,6 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
             return _refuse(history.unsaved_reason)
     finally:
         history.close()
+    OwnSessions.of_this_user().add(history.session_id)
     print(history.session_id)
     return 0
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from datetime import UTC, datetime
 from io import FileIO
 from pathlib import Path
@@ -51,12 +51,20 @@ def find_session(directory: Path, session_id: SessionId) -> Path:
     raise SessionNotFound(f"There is no session {session_id} here.", session_id=session_id)
 
 
-def latest_session(directory: Path) -> Path:
-    """The log that was written last. Raises SessionNotFound if there is none."""
+def latest_session(directory: Path, own: Container[SessionId] | None = None) -> Path:
+    """The log that was written last; given `own`, of those. Raises SessionNotFound if there is none."""
     rows = list_sessions(directory)
-    if not rows:
-        raise SessionNotFound("There is no earlier session here.")
-    return rows[0].path
+    if own is None and rows:
+        return rows[0].path
+    for row in rows:
+        if own is not None and row.session_id in own:
+            return row.path
+    if rows:
+        raise SessionNotFound(
+            f"There is no earlier session of yours here; {len(rows)} came from elsewhere.",
+            hint="Resume one of those by its id if you trust it.",
+        )
+    raise SessionNotFound("There is no earlier session here.")
 
 
 def delete_session(directory: Path, session_id: SessionId) -> None:

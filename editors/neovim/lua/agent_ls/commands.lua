@@ -32,7 +32,8 @@ local function choose_session(prompt, on_choice)
       prompt = prompt,
       kind = "agent_ls.session",
       format_item = function(session)
-        return ("%s  %s%s"):format(session.updatedAt, session.title, session.active and " (active)" or "")
+        local mark = session.active and " (active)" or session.foreign and " (begun elsewhere)" or ""
+        return ("%s  %s%s"):format(session.updatedAt, session.title, mark)
       end,
     }, function(session)
       if session then

@@ -13,7 +13,7 @@ export async function pickSession(
   const rows = sessions.map((session) => ({
     label: session.title || "Untitled",
     description: `${session.messages} messages${session.active ? ", open now" : ""}`,
-    detail: `last used ${whenText(session.updatedAt, new Date())}`,
+    detail: `last used ${whenText(session.updatedAt, new Date())}${session.foreign ? ", begun elsewhere" : ""}`,
     session,
   }));
   return (await vscode.window.showQuickPick(rows, { title, matchOnDescription: true }))?.session;

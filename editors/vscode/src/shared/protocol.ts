@@ -179,6 +179,7 @@ export interface SessionSummary {
   updatedAt: string;
   messages: number;
   active: boolean;
+  foreign: boolean;
 }
 
 export interface SessionOpened {
