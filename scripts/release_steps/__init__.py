@@ -1,0 +1,1 @@
+"""What `scripts/release` does, in the order of `__main__`."""
