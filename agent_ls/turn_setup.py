@@ -15,6 +15,7 @@ from agent_ls.client import Client
 from agent_ls.errors import ModelUnavailable
 from agent_ls.garbage import never_look_again
 from agent_ls.history import History
+from agent_ls.log.directory import outputs_directory
 from agent_ls.memory.clip import Caps
 from agent_ls.memory.instructions import InstructionReader, Instructions
 from agent_ls.models import ResolvedModel, default_model_name, resolve_model
@@ -28,7 +29,6 @@ from agent_ls.tools.permissions import PermissionPolicy
 from agent_ls.updates import ToolCallIds
 
 _APPROVALS: Final = "permissions.json"
-_OUTPUTS: Final = "outputs"
 
 
 @define
@@ -73,7 +73,7 @@ class TurnSetup:
             permissions=PermissionPolicy(
                 history.session_id, client, lambda: settings.current.permission_mode, approvals
             ),
-            outputs=directory / _OUTPUTS / history.session_id,
+            outputs=outputs_directory(directory, history.session_id),
             announce=announce,
             call_id=ids.current,
         )

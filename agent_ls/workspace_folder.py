@@ -25,6 +25,7 @@ from agent_ls.protocol import MemoryResult, SessionId, SessionSummary
 from agent_ls.remembering import remember, remember_left_over
 from agent_ls.session import Session
 from agent_ls.settings import LiveSettings
+from agent_ls.tools.output import LongOutputs
 
 logger = logging.getLogger(__name__)
 
@@ -117,15 +118,25 @@ class WorkspaceFolder:
         return session.session_id
 
     async def delete(self, session_id: SessionId) -> None:
-        """Delete a session's log, closing it first. Raises SessionNotFound, SessionLocked, SessionBusy."""
+        """Delete a session's log and its long tool outputs, closing it first.
+
+        Raises SessionNotFound, SessionLocked, SessionBusy, LogUnwritable.
+        """
         was_active = self._active is not None and self._active.session_id == session_id
         if was_active:
             await self.close()
         # A session that ended a moment ago may still be held by its farewell; what that leaves is not wanted any more.
         await self._stop_farewells()
-        if was_active and all(row.session_id != session_id for row in list_sessions(self._sessions_directory)):
-            return  # it never said a word, so there is no log
-        await asyncio.to_thread(delete_session, self._sessions_directory, session_id)
+        never_said_a_word = was_active and all(
+            row.session_id != session_id for row in list_sessions(self._sessions_directory)
+        )
+        if not never_said_a_word:
+            await asyncio.to_thread(delete_session, self._sessions_directory, session_id)
+        try:
+            # Only now is it sure that the id is one: it becomes part of a path.
+            await asyncio.to_thread(LongOutputs(self.directory.outputs(session_id)).delete)
+        except OSError as error:
+            logger.warning("the long tool outputs of session %s cannot be deleted: %s", session_id, error)
 
     async def list(self) -> Sequence[SessionSummary]:
         """The sessions on disk, newest first, and the active one if it is not there yet."""

@@ -16,9 +16,11 @@ from attrs import frozen
 from agent_ls.errors import LogUnwritable
 from agent_ls.log.files import PRIVATE_DIRECTORY, Files, OperatingSystemFiles
 from agent_ls.log.whole_file import write_all
+from agent_ls.protocol import SessionId
 
 _NAME: Final = ".agent_ls"
 _SESSIONS: Final = "sessions"
+_OUTPUTS: Final = "outputs"
 _NOT_IN_A_NAME: Final = re.compile(r"[^0-9A-Za-z._-]+")
 
 
@@ -33,6 +35,15 @@ class SessionDirectory:
     def sessions(self) -> Path:
         """Where the logs are."""
         return self.root / _SESSIONS
+
+    def outputs(self, session_id: SessionId) -> Path:
+        """Where the tool results of a session are kept that were too long for the window."""
+        return outputs_directory(self.root, session_id)
+
+
+def outputs_directory(root: Path, session_id: SessionId) -> Path:
+    """As `SessionDirectory.outputs`, by the root alone. It is made when there is something to keep."""
+    return root / _OUTPUTS / session_id
 
 
 def session_directory(workspace: Path, files: Files | None = None) -> SessionDirectory:

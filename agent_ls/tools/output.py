@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import errno
+import os
 import re
+import shutil
+import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -29,6 +33,8 @@ _MOST_KEPT_IN_ALL: Final = 10 * _MOST_KEPT_CHARACTERS
 _DENSE_RUN: Final = re.compile(r"[A-Za-z0-9+/_=-]{400,}")
 """Base64 and the like: about one token a character, and nothing a model can use (FAULTS 44)."""
 _DENSE_HEAD: Final = 80
+_READ: Final = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+"""No link is followed, and a FIFO does not make the reader wait."""
 
 
 @frozen
@@ -113,9 +119,20 @@ class LongOutputs:
         if not re.fullmatch(r"output-\d+", name):
             return None
         try:
-            return (self.directory / f"{name}.txt").read_bytes().decode("utf-8", "replace")
+            self._refuse_links()
+            descriptor = os.open(self.directory / f"{name}.txt", _READ)
+            with os.fdopen(descriptor, "rb") as file:
+                if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                    return None
+                return file.read().decode("utf-8", "replace")
         except OSError:
             return None
+
+    def delete(self) -> None:
+        """Delete all of them. Raises OSError."""
+        self._refuse_links()
+        with contextlib.suppress(FileNotFoundError):
+            shutil.rmtree(self.directory)
 
     def _where(self, text: str) -> str:
         kept = text[:_MOST_KEPT_CHARACTERS]
@@ -130,6 +147,7 @@ class LongOutputs:
 
     def _keep(self, data: bytes) -> str:
         """A name that stands for `data` from now on. Raises OSError; then no name does."""
+        self._refuse_links()
         self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         path, descriptor = self._new_file()
         try:
@@ -141,6 +159,12 @@ class LongOutputs:
         finally:
             self._files.close(descriptor)
         return path.stem
+
+    def _refuse_links(self) -> None:
+        """Raises OSError where the directories are links, which a repository may have brought."""
+        for directory in (self.directory.parent, self.directory):
+            if directory.is_symlink():
+                raise OSError(errno.ELOOP, f"{directory} is a symbolic link")
 
     def _new_file(self) -> tuple[Path, int]:
         while True:

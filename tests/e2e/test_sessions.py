@@ -73,6 +73,28 @@ def test_sessions_are_listed_resumed_closed_and_deleted(start_server: StartServe
         assert client.error("agent/resumeSession", {"sessionId": first})["data"]["kind"] == "sessionNotFound"
 
 
+def test_a_deleted_session_leaves_no_long_outputs_and_takes_nobody_elses(
+    start_server: StartServer, workspace: Path
+) -> None:
+    (workspace / "long.txt").write_text("a line of a long file\n" * 4_000)
+    show = Reply(tool_calls=[ToolCall("run_command", {"command": "cat long.txt"})])
+    with Simulator(replies=[show, Reply("one"), show, Reply("two")]) as simulator:
+        settings = {"memoryCompressionEnabled": False, "permissionMode": "bypass"}
+        client = start_server(simulator, settings=settings)
+        first = client.request("agent/prompt", {"prompt": "show"})["sessionId"]
+        client.request("agent/newSession", {})
+        second = client.request("agent/prompt", {"prompt": "show"})["sessionId"]
+        outputs = workspace / ".agent_ls" / "outputs"
+        assert {path.name for path in outputs.iterdir()} == {first, second}
+        client.request("agent/deleteSession", {"sessionId": first})
+        assert {path.name for path in outputs.iterdir()} == {second}
+        for wrong in ("..", f"../outputs/{second}", "."):
+            assert client.error("agent/deleteSession", {"sessionId": wrong})["data"]["kind"] == "sessionNotFound"
+        assert {path.name for path in outputs.iterdir()} == {second}
+        client.request("agent/deleteSession", {"sessionId": second})  # the active one
+        assert list(outputs.iterdir()) == []
+
+
 def test_a_prompt_sent_behind_a_resume_goes_to_the_resumed_session(start_server: StartServer) -> None:
     with Simulator(replies=[Reply("Noted."), Reply("Forty-two.")]) as simulator:
         client = start_server(simulator, settings={"memoryCompressionEnabled": False})

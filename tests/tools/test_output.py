@@ -4,6 +4,7 @@ import base64
 import os
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -76,6 +77,35 @@ def test_kept_texts_are_private(tmp_path: Path) -> None:
     LongOutputs(directory).bound("a b " * 1_000, Bounds.of_window(1_000))
     assert directory.stat().st_mode & 0o077 == 0
     assert (directory / "output-1.txt").stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("depth", [0, 1])
+def test_fault_52_directories_that_a_repository_brought_as_links_are_not_used(tmp_path: Path, depth: int) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    directory = tmp_path / "outputs" / "session"
+    kept = LongOutputs(elsewhere if depth else elsewhere / "session")
+    kept.bound("a b " * 1_000, Bounds.of_window(1_000))
+    link = directory if depth else directory.parent
+    link.parent.mkdir(exist_ok=True)
+    link.symlink_to(elsewhere)
+    outputs = LongOutputs(directory)
+    assert outputs.read("output-1") is None
+    assert "could not be kept" in outputs.bound("c d " * 1_000, Bounds.of_window(1_000))
+    with pytest.raises(OSError, match="symbolic link"):
+        outputs.delete()
+    assert [path.name for path in kept.directory.iterdir()] == ["output-1.txt"]
+
+
+def test_fault_52_a_file_that_a_repository_brought_as_a_link_or_a_fifo_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("canary")
+    (tmp_path / "outputs").mkdir()
+    (tmp_path / "outputs" / "output-1.txt").symlink_to(tmp_path / "secret")
+    os.mkfifo(tmp_path / "outputs" / "output-2.txt")
+    outputs = LongOutputs(tmp_path / "outputs")
+    assert outputs.read("output-1") is None
+    assert outputs.read("output-2") is None
+    outputs.delete()
+    assert (tmp_path / "secret").read_text() == "canary"
 
 
 @given(st.text(max_size=4_000), st.integers(1, 100_000))
