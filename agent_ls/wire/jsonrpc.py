@@ -197,11 +197,13 @@ class AgentProtocol(DocumentSync):
 
     def _take_response(self, message: dict[str, Any]) -> None:
         identifier = usable_id(message.get("id"))
+        if identifier in self._in_flight:  # a request of the client's own: pygls keeps both directions in one table
+            identifier = None
         future = self._request_futures.pop(identifier, None) if identifier is not None else None
         expected = self._result_types.pop(identifier, None) if identifier is not None else None
         if future is None or future.done():
             # Answered twice, or after the request was given up (pygls #621).
-            logger.debug("nobody waits for the response to %r", identifier)
+            logger.debug("nobody waits for the response to %r", message.get("id"))
         elif "error" in message:
             error = message["error"] if isinstance(message["error"], dict) else {}
             code = error.get("code")

@@ -9,12 +9,14 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from attrs import define, field, frozen
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from agent_ls.memory.clip import Caps
 from agent_ls.memory.compress import compress_memory_file
+from agent_ls.memory.disk import Disk
 from agent_ls.memory.memory_file import Bullet
 from agent_ls.memory.store import MemoryStore
 from agent_ls.protocol import SessionId
@@ -28,19 +30,32 @@ class Killed(BaseException):
     """The process ends here."""
 
 
-class MortalDisk:
+@define
+class Death:
+    """When the process ends: before or, `late`, after so many more operations; None is never."""
+
+    operations_left: int | None = None
+    late: bool = False
+
+    def comes_now(self) -> bool:
+        if self.operations_left is None:
+            return False
+        self.operations_left -= 1
+        return self.operations_left < 0
+
+
+@frozen
+class MortalDisk(Disk):
     """Writes like the real disk, without its syncs, and ends the process at the operation it is told to.
 
     Killed in an append, half of it is there; killed in a replace, nothing of it or all of it.
     """
 
-    def __init__(self) -> None:
-        self.operations_left: int | None = None
-        self.late = False
+    death: Death = field(factory=Death)
 
     def replace(self, path: Path, data: bytes) -> None:
-        killed = self._is_killed()
-        if not killed or self.late:
+        killed = self.death.comes_now()
+        if not killed or self.death.late:
             temporary = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
             temporary.write_bytes(data)
             temporary.replace(path)
@@ -48,19 +63,13 @@ class MortalDisk:
             raise Killed
 
     def append(self, path: Path, data: bytes) -> None:
-        killed = self._is_killed()
+        killed = self.death.comes_now()
         with path.open("ab") as file:
             torn = path.stat().st_size and path.read_bytes()[-1:] != b"\n"
             data = b"\n" + data if torn else data
-            file.write(data[: len(data) // 2] if killed and not self.late else data)
+            file.write(data[: len(data) // 2] if killed and not self.death.late else data)
         if killed:
             raise Killed
-
-    def _is_killed(self) -> bool:
-        if self.operations_left is None:
-            return False
-        self.operations_left -= 1
-        return self.operations_left < 0
 
 
 class MemoryOutlivesEverything(RuleBasedStateMachine):
@@ -104,10 +113,10 @@ class MemoryOutlivesEverything(RuleBasedStateMachine):
     def a_session_ends_and_its_server_is_killed(self, day: int, operations: int, late: bool) -> None:
         session_id, line = self.new_line(day)
         self.unfinished[session_id] = line
-        self.disk.operations_left, self.disk.late = operations, late
+        self.disk.death.operations_left, self.disk.death.late = operations, late
         with contextlib.suppress(Killed):
             self.remember(session_id, line)
-        self.disk.operations_left = None
+        self.disk.death.operations_left = None
 
     @precondition(lambda self: self.unfinished)
     @rule(data=st.data())

@@ -3,9 +3,11 @@
 import asyncio
 import io
 import json
+import logging
 from collections import Counter
 from typing import Any
 
+import pytest
 from attrs import frozen
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -121,3 +123,14 @@ async def test_a_client_may_leave_while_shutdown_still_asks_it() -> None:
     await asked.wait()
     server.protocol.leave()
     await asyncio.wait_for(stopped.wait(), 10)
+
+
+@pytest.mark.parametrize("pending", ["agent/never", "shutdown"])
+async def test_a_client_cannot_answer_its_own_request(pending: str, caplog: pytest.LogCaptureFixture) -> None:
+    """Found by frames 20261204/11/4500: pygls keeps the ids of both directions in one table."""
+    request = {"jsonrpc": "2.0", "id": 1, "method": pending, "params": {} if pending == "agent/never" else None}
+    response = {"jsonrpc": "2.0", "id": 1, "result": "mine"}
+    said = await answers([request, response, response], initialized=True)
+    assert [answer.get("result") for answer in said if answer.get("id") == 1] != ["mine"]
+    assert len([answer for answer in said if answer.get("id") == 1]) == 1
+    assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
