@@ -1,12 +1,20 @@
 // Bundles the extension (dist/extension.js), the language client it loads once it has started (dist/languageClient.js) and
-// the chat page (dist/chat.js, dist/chat.css and the icon font).
+// the chat page (dist/chat.js, dist/chat.css and the icon font), with the licences of what is in them.
 import { build } from "esbuild";
+import { writeNotices } from "./notices.mjs";
 
-const common = { bundle: true, minify: true, sourcemap: false, logLevel: "warning", legalComments: "none" };
+const common = {
+  bundle: true,
+  minify: true,
+  sourcemap: false,
+  metafile: true,
+  logLevel: "warning",
+  legalComments: "none",
+};
 const node = { ...common, platform: "node", format: "cjs", target: "node20" };
 const LIBRARY = "vscode-languageclient/node";
 
-await build({
+const extension = await build({
   ...node,
   entryPoints: ["src/extension.ts"],
   outfile: "dist/extension.js",
@@ -22,13 +30,13 @@ await build({
     },
   ],
 });
-await build({
+const languageClient = await build({
   ...node,
   stdin: { contents: `module.exports = require("${LIBRARY}");`, resolveDir: "." },
   outfile: "dist/languageClient.js",
   external: ["vscode"],
 });
-await build({
+const chat = await build({
   ...common,
   entryPoints: { chat: "webview/main.ts" },
   outdir: "dist",
@@ -38,3 +46,4 @@ await build({
   loader: { ".ttf": "file" },
   assetNames: "[name]",
 });
+await writeNotices([extension, languageClient, chat], "dist/THIRD-PARTY-NOTICES.txt");
