@@ -28,7 +28,7 @@ def release(root: Path, work: Path, *, require_audit: bool) -> list[Path]:
     bills = [python.bill, bill_of_extension(source, extension, work)]
     policy = Policy.load(root / "requirements/licences.toml")
     for bill in bills:
-        refuse_unknown_licences(bill.content, policy)
+        refuse_unknown_licences(bill.content(), policy)
     judge(audits, required=require_audit)
     return publish([*built, *(bill.file for bill in bills)], root / "dist")
 

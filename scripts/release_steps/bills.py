@@ -22,9 +22,10 @@ class Bill:
 
     file: Path
 
-    @property
     def content(self) -> Mapping[str, Any]:
-        return json.loads(self.file.read_text("utf-8"))
+        """The whole document."""
+        content: Mapping[str, Any] = json.loads(self.file.read_text("utf-8"))
+        return content
 
 
 @dataclass(frozen=True)
