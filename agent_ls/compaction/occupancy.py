@@ -127,6 +127,7 @@ class Measure:
     _carried_when_learned: float | None = field(init=False, default=None)
     _freed: int = field(init=False, default=0)
     _distrusted: bool = field(init=False, default=False)
+    _blanked_once: bool = field(init=False, default=False)
 
     @property
     def fixed(self) -> Tokens:
@@ -149,7 +150,7 @@ class Measure:
 
         What its responses counted calibrates the estimate as it did when they came.
         """
-        self._distrusted = True
+        self._distrusted = self._blanked_once = True
         recent = max(len(messages) - _CALIBRATING_MESSAGES, 0)
         counted = [index for index in range(recent, len(messages)) if _input_of(messages[index]) > 0]
         for earlier, later in pairwise(counted):
@@ -201,6 +202,7 @@ class Measure:
     def blanked(self, freed: int) -> None:
         """A microcompaction freed about so many tokens of what the newest response counted."""
         self._freed += freed
+        self._blanked_once = True
 
     def replaced(self) -> None:
         """A checkpoint was written: nothing counted before holds."""
@@ -208,9 +210,12 @@ class Measure:
         self._distrusted = False
 
     def restored(self) -> None:
-        """A checkpoint was undone: the history is in full again, as after a resume."""
+        """A checkpoint was undone: the history is in full again, as after a resume.
+
+        Its old counts tell of it only if nothing was ever blanked.
+        """
         self._freed = 0
-        self._distrusted = True
+        self._distrusted = self._blanked_once
 
     def _learn_fixed(self, counted: int, messages: Sequence[ModelMessage]) -> None:
         if (learned := counted - self.estimator.messages(messages)) > 0:

@@ -135,6 +135,17 @@ def test_what_was_blanked_since_the_count_is_taken_off_and_marked() -> None:
     assert measure.used(messages, 0) == Tokens.measured(700)
 
 
+@pytest.mark.parametrize("blanked", [False, True])
+def test_after_an_undo_the_old_count_holds_unless_something_was_ever_blanked(blanked: bool) -> None:
+    measure = Measure()
+    messages: list[ModelMessage] = [ask("strawberry " * 3_000), answer(1_000)]
+    if blanked:
+        measure.blanked(2_000)
+    measure.replaced()
+    measure.restored()
+    assert (measure.used(messages, 0) == Tokens.measured(1_000)) is not blanked
+
+
 def test_growth_across_a_blanking_teaches_nothing() -> None:
     measure = Measure()
     messages: list[ModelMessage] = [ask("a line of words to count here\n" * 100), answer(1_000)]
