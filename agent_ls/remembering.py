@@ -45,7 +45,7 @@ async def remember(history: History, store: MemoryStore, settings: Settings, on:
                 seconds=_MODEL_SECONDS,
             )
         finally:
-            await model.aclose()
+            await _closed(model)
         match outcome:
             case Done(line=line):
                 history.record_memory(line)
@@ -72,6 +72,13 @@ async def remember_left_over(sessions: Path, own: Container[SessionId], store: M
                 logger.debug("session %s is left alone: %s", row.session_id, error)
                 continue
             await remember(history, store, settings, row.updated.date())
+
+
+async def _closed(model: ResolvedModel) -> None:
+    try:
+        await model.aclose()
+    except Exception:  # whatever a provider's library raises, the sentence stands
+        logger.warning("the connections of %s could not be closed", model.name, exc_info=True)
 
 
 async def _model(settings: Settings) -> ResolvedModel:

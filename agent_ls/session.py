@@ -70,6 +70,8 @@ class Session:
     _ids: ToolCallIds
     _lock: asyncio.Lock = field(init=False, factory=asyncio.Lock)
     _task: asyncio.Task[object] | None = field(init=False, default=None)
+    _flights: int = field(init=False, default=0)
+    _ended: bool = field(init=False, default=False)
     _turn: Turn | None = field(init=False, default=None)
     _turn_id: TurnId = field(init=False, default=TurnId(""))
 
@@ -116,8 +118,8 @@ class Session:
 
     @property
     def is_busy(self) -> bool:
-        """Whether a turn or a compaction runs."""
-        return self._lock.locked()
+        """Whether a turn or a compaction runs, or waits to."""
+        return self._flights > 0
 
     async def prompt(self, prompt: str | Sequence[ContentBlock], *, queue: bool = False) -> PromptResult:
         """Run a turn. Being cancelled is a result (`stop_reason` "cancelled").
@@ -187,9 +189,11 @@ class Session:
         if self._task is not None:
             self._task.cancel()
 
-    async def wait_until_idle(self) -> None:
-        """Return when nothing runs."""
-        async with self._lock:
+    async def stop(self) -> None:
+        """Cancel what runs and what waits to, for good; return when nothing runs any more."""
+        self._ended = True
+        self.cancel()
+        async with self._lock:  # behind all that wait
             pass
 
     def context(self) -> ContextResult:
@@ -204,6 +208,7 @@ class Session:
 
     def end(self) -> None:
         """Nothing more runs here: kill what its commands left running."""
+        self._ended = True
         self.setup.tools.kill_children()
 
     async def aclose(self) -> None:
@@ -259,22 +264,28 @@ class Session:
 
     @asynccontextmanager
     async def _flight(self, state: SessionState, *, queue: bool) -> AsyncIterator[None]:
-        if self._lock.locked() and not queue:
+        if self.is_busy and not queue:
             raise SessionBusy(
                 "A turn is running in this session.",
                 hint="Wait for it, cancel it, steer it, or send the prompt with whenBusy=queue.",
                 session_id=self.session_id,
             )
-        async with self._lock:
-            self._task = asyncio.current_task()
-            self.meter.state = state
-            self.on_warning("settings", self.setup.reread_settings())
-            self.publish_gauge()
-            try:
-                yield
-            finally:
-                self.meter.state = "idle"
-                self._task = None
+        self._flights += 1
+        try:
+            async with self._lock:
+                if self._ended:
+                    raise asyncio.CancelledError("the session has ended")
+                self._task = asyncio.current_task()
+                self.meter.state = state
+                self.on_warning("settings", self.setup.reread_settings())
+                self.publish_gauge()
+                try:
+                    yield
+                finally:
+                    self.meter.state = "idle"
+                    self._task = None
+        finally:
+            self._flights -= 1
 
     async def _run_turn(self, prompt: str | Sequence[ContentBlock], turn_id: TurnId) -> TurnOutcome:
         content = user_content(prompt, self.workspace)

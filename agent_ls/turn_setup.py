@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
-import platformdirs
 from attrs import define, field
 from pydantic_ai.capabilities import AbstractCapability
 
@@ -22,13 +21,11 @@ from agent_ls.models import ResolvedModel, default_model_name, resolve_model
 from agent_ls.protocol import Plan, ToolCallUpdate
 from agent_ls.settings import DEFAULT_CONTEXT_WINDOW_TOKENS, LiveSettings, Settings
 from agent_ls.system_prompt import system_prompt
-from agent_ls.tools.approvals import ApprovalFile
+from agent_ls.tools.approvals import ApprovalFile, default_path
 from agent_ls.tools.capabilities import agent_capabilities
 from agent_ls.tools.environment import ToolEnvironment
 from agent_ls.tools.permissions import PermissionPolicy
 from agent_ls.updates import ToolCallIds
-
-_APPROVALS: Final = "permissions.json"
 
 
 @define
@@ -59,7 +56,7 @@ class TurnSetup:
         announce: Callable[[ToolCallUpdate | Plan], None],
     ) -> TurnSetup:
         """The setup of a session whose files are in `directory`. What a person always allows is in their own files."""
-        approvals = ApprovalFile(platformdirs.user_config_path("agent-ls", appauthor=False) / _APPROVALS, workspace)
+        approvals = ApprovalFile(default_path(), workspace)
         tools = ToolEnvironment(
             workspace=workspace,
             session_id=history.session_id,

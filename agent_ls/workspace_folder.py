@@ -11,7 +11,7 @@ from typing import Any, Final
 from attrs import define, field
 
 from agent_ls.client import Client
-from agent_ls.errors import AgentError, SessionBusy, SessionNotFound
+from agent_ls.errors import SessionBusy, SessionNotFound
 from agent_ls.garbage import never_look_again
 from agent_ls.history import History
 from agent_ls.log.catalog import delete_session, find_session, latest_session, list_sessions
@@ -96,10 +96,10 @@ class WorkspaceFolder:
         never_look_again()  # at its messages
         try:
             await self.close()
-        except AgentError:
-            history.close()
+            self._active = self._opened(history)
+        except BaseException:
+            history.close()  # else its log would stay locked
             raise
-        self._active = self._opened(history)
         if history.session_id not in own:
             self.own_sessions.add(history.session_id)
             self.client.show("info", _BEGUN_ELSEWHERE)
@@ -139,7 +139,7 @@ class WorkspaceFolder:
             logger.warning("the long tool outputs of session %s cannot be deleted: %s", session_id, error)
 
     async def list(self) -> Sequence[SessionSummary]:
-        """The sessions on disk, newest first, and the active one if it is not there yet."""
+        """The sessions on disk, newest first. One without a word is not on disk."""
         rows = await asyncio.to_thread(list_sessions, self._sessions_directory)
         own = await asyncio.to_thread(self.own_sessions.ids)
         active = self._active.session_id if self._active is not None else None
@@ -182,8 +182,7 @@ class WorkspaceFolder:
     async def shutdown(self, seconds: float) -> None:
         """End everything; write-backs get `seconds`, what they leave is done at the next start."""
         if self._active is not None:
-            self._active.cancel()
-            await self._active.wait_until_idle()
+            await self._active.stop()
             await self.close()
         if self._farewells:
             await asyncio.wait(self._farewells, timeout=seconds)

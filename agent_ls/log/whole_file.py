@@ -10,7 +10,7 @@ import contextlib
 import os
 import re
 import secrets
-from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -25,8 +25,7 @@ def write_whole(path: Path, data: bytes, files: Files, *, mode: int | None = PRI
 
     Its bytes are on the disk, its name is after `Files.sync_directory`. Raises OSError; then the file is as it was.
     """
-    with contextlib.suppress(OSError):  # another time
-        _delete_abandoned(path.parent, files)
+    _delete_abandoned(path.parent, files)
     temporary, descriptor = _begin(path.parent, files, _AS_THE_UMASK_SAYS if mode is None else PRIVATE_FILE)
     try:
         try:
@@ -64,16 +63,22 @@ def _begin(directory: Path, files: Files, mode: int) -> tuple[Path, int]:
 
 def _delete_abandoned(directory: Path, files: Files) -> None:
     for temporary in _temporaries(directory):
-        descriptor = files.open(temporary, create=False)
-        try:
-            if files.claim(descriptor):
-                files.unlink(temporary)
-        finally:
-            files.close(descriptor)
+        with contextlib.suppress(OSError):  # another time; one that is not ours must not keep the next
+            descriptor = files.open(temporary, create=False)
+            try:
+                if files.claim(descriptor):
+                    files.unlink(temporary)
+            finally:
+                files.close(descriptor)
 
 
-def _temporaries(directory: Path) -> Iterator[Path]:
-    with os.scandir(directory) as entries:
-        for entry in entries:
-            if _TEMPORARY.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
-                yield directory / entry.name
+def _temporaries(directory: Path) -> Sequence[Path]:
+    try:
+        with os.scandir(directory) as entries:
+            return [
+                directory / entry.name
+                for entry in entries
+                if _TEMPORARY.fullmatch(entry.name) and entry.is_file(follow_symlinks=False)
+            ]
+    except OSError:  # another time
+        return ()

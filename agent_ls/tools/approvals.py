@@ -9,6 +9,7 @@ import json
 import logging
 import os
 from collections.abc import Iterator, Mapping
+from itertools import count
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
@@ -112,8 +113,9 @@ class ApprovalFile:
         try:
             return self._read()
         except ValueError as error:
-            aside = self.path.with_name(f"{self.path.name}.damaged")
-            self._files.replace(self.path, aside)
+            place = Path(os.path.realpath(self.path))
+            aside = next(name for name in _names_aside(place) if not name.exists())
+            self._files.replace(place, aside)
             logger.warning("%s is damaged (%s): it is kept as %s, and a new one begins", self.path, error, aside.name)
             return {}
 
@@ -129,6 +131,11 @@ class ApprovalFile:
         if not isinstance(workspaces, dict):
             raise ValueError("it has no workspaces")  # noqa: TRY004  # it is the file that is wrong
         return workspaces
+
+
+def _names_aside(path: Path) -> Iterator[Path]:
+    yield path.with_name(f"{path.name}.damaged")
+    yield from (path.with_name(f"{path.name}.damaged-{number}") for number in count(2))
 
 
 def _approvals(entry: Any) -> Iterator[Approval]:

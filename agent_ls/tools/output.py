@@ -124,7 +124,8 @@ class LongOutputs:
             with os.fdopen(descriptor, "rb") as file:
                 if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                     return None
-                return file.read().decode("utf-8", "replace")
+                # A repository may have brought a larger one; no character takes more than four bytes.
+                return file.read(4 * _MOST_KEPT_CHARACTERS).decode("utf-8", "replace")
         except OSError:
             return None
 
@@ -162,7 +163,7 @@ class LongOutputs:
 
     def _refuse_links(self) -> None:
         """Raises OSError where the directories are links, which a repository may have brought."""
-        for directory in (self.directory.parent, self.directory):
+        for directory in (self.directory.parent.parent, self.directory.parent, self.directory):
             if directory.is_symlink():
                 raise OSError(errno.ELOOP, f"{directory} is a symbolic link")
 

@@ -142,6 +142,12 @@ class RawClient:
         self.notify("exit")
         return self.process.wait(PATIENCE_SECONDS)
 
+    def leave(self) -> int:
+        """Close the pipe to the server, as a client that died; the server's exit code."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        return self.process.wait(PATIENCE_SECONDS)
+
     def kill(self) -> None:
         self.process.kill()
         self.process.wait()

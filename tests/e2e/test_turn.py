@@ -28,6 +28,17 @@ def test_a_second_prompt_is_refused_while_a_turn_runs_and_queued_on_wish(start_s
         assert not simulator.refused
 
 
+def test_a_queued_prompt_does_not_run_when_the_client_is_gone(start_server: StartServer) -> None:
+    with Simulator(replies=[hang(), Reply("Nobody reads this.")]) as simulator:
+        client = start_server(simulator, settings={"memoryCompressionEnabled": False})
+        client.start_request("agent/prompt", {"prompt": "one"})
+        simulator.wait_until_hanging()
+        client.start_request("agent/prompt", {"prompt": "TOO-LATE", "whenBusy": "queue"})
+        assert client.request("agent/status")["protocolVersion"] == 1
+        client.leave()
+        assert "TOO-LATE" not in str([request.body for request in simulator.requests])
+
+
 @pytest.mark.parametrize("how", ["request", "notification"])
 def test_cancelling_a_stream_answers_cancelled_and_keeps_what_was_said(start_server: StartServer, how: str) -> None:
     with Simulator(replies=[hang(after_events=3), Reply("Going on.")]) as simulator:

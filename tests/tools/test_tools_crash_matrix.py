@@ -223,6 +223,20 @@ def test_a_damaged_file_of_answers_is_kept_aside(tmp_path: Path, caplog: pytest.
     assert "kept as permissions.json.damaged" in caplog.text
 
 
+def test_a_second_damaged_file_of_answers_does_not_take_the_place_of_the_first(tmp_path: Path) -> None:
+    file = approvals(tmp_path, FaultyFiles())
+    real = tmp_path / "dotfiles.json"
+    file.path.rename(real)
+    file.path.symlink_to(real)
+    for damage in ("{first", "{second"):
+        real.write_text(damage)
+        file.add(OTHER)
+    assert file.path.is_symlink()
+    assert allowed(file, tmp_path) == {OTHER}
+    kept = sorted(tmp_path.glob("dotfiles.json.damaged*"))
+    assert [each.read_text() for each in kept] == ["{first", "{second"]
+
+
 def test_a_symlink_of_the_persons_dotfiles_stays_one(tmp_path: Path) -> None:
     file = approvals(tmp_path, FaultyFiles())
     real = tmp_path / "dotfiles.json"
