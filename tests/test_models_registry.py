@@ -18,6 +18,7 @@ from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.usage import RequestUsage
 
 from agent_ls.errors import ModelUnavailable
+from agent_ls.installation import how_to_add
 from agent_ls.models import default_model_name, resolve_model
 from tests.conftest import SimulatedModel
 from tests.simulator import Reply, Simulator, ToolCall
@@ -90,7 +91,7 @@ def test_a_missing_package_is_named_with_its_extra(name: str, blocked: str, requ
         "except ModelUnavailable as error: sys.stdout.write(error.message)\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert f"pip install '{requirement}'" in done.stdout
+    assert how_to_add(requirement) in done.stdout
 
 
 def test_sdks_are_imported_only_when_used() -> None:

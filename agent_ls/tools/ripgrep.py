@@ -19,6 +19,8 @@ from typing import Final
 
 from attrs import frozen
 
+from agent_ls.installation import how_to_add
+
 _MOST_OUTPUT_BYTES: Final = 1024 * 1024
 _MOST_ERROR_BYTES: Final = 4 * 1024
 _TIMEOUT_SECONDS: Final = 30.0
@@ -101,5 +103,5 @@ def _executable(workspace: Path) -> str:
     searched = os.pathsep.join([sysconfig.get_path("scripts"), *map(str, trusted)])
     executable = shutil.which("rg", path=searched)
     if executable is None:
-        raise RipgrepMissing("Searching needs ripgrep: `pip install ripgrep`.")
+        raise RipgrepMissing(f"Searching needs ripgrep: `{how_to_add('ripgrep')}`.")
     return executable

@@ -139,7 +139,7 @@ async def test_ripgrep_is_never_taken_from_the_workspace(tmp_path: Path, monkeyp
     planted.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:.")
     monkeypatch.setattr("sysconfig.get_path", lambda _name: str(tmp_path / "none"))
-    with pytest.raises(RipgrepMissing):
+    with pytest.raises(RipgrepMissing, match="pip install ripgrep"):
         await run_ripgrep(["--files"], tmp_path, {})
 
 
