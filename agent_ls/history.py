@@ -14,6 +14,7 @@ from attrs import evolve, frozen
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse
 
 from agent_ls import __version__
+from agent_ls.disk.files import Files
 from agent_ls.errors import LogUnwritable
 from agent_ls.log.codec import BadLine, decode
 from agent_ls.log.directory import session_directory
@@ -31,7 +32,6 @@ from agent_ls.log.entries import (
     Unreadable,
     now,
 )
-from agent_ls.log.files import Files
 from agent_ls.log.journal import Journal, Written
 from agent_ls.log.names import log_name, new_session_id, own_header
 from agent_ls.log.replay import (

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Sequence
 from pathlib import Path
 
 from agent_ls import __version__
 from agent_ls.client import Client
 from agent_ls.command_replies import run_command
-from agent_ls.errors import ModelUnavailable, SessionNotFound
+from agent_ls.errors import AgentError, ModelUnavailable, SessionNotFound
 from agent_ls.file_uris import path_of, resolved
 from agent_ls.models import resolve_model
 from agent_ls.prompt_content import plain_text
@@ -42,6 +43,8 @@ from agent_ls.settings.schema import CAMEL_NAMES
 from agent_ls.slash_commands import parse
 from agent_ls.workspace_folder import LATEST, WorkspaceFolder
 
+logger = logging.getLogger(__name__)
+
 
 class Sessions:
     """All sessions of one server. Belongs to its event loop; methods raise AgentError."""
@@ -56,15 +59,22 @@ class Sessions:
         await self.folders_changed(folders)
 
     async def folders_changed(self, folders: Sequence[Path]) -> None:
-        """Folders were opened or closed. The sessions of a closed one end, unless a turn runs there."""
+        """Folders were opened or closed. The sessions of a closed one end, unless a turn runs there.
+
+        One that has no place for a log is said and keeps none of the others; its first request tries again.
+        """
         for path in set(self._folders) - set(folders):
             if (active := self._folders[path].active) is None or not active.is_busy:
                 await self._folders.pop(path).close()
         for path in folders:
             if path not in self._folders:
                 folder = self._folders[path] = WorkspaceFolder(path, self._client, self._settings)
-                folder.session().publish_gauge()
-                folder.finish_pending_memories()
+                try:
+                    folder.session().publish_gauge()
+                    folder.finish_pending_memories()
+                except AgentError as error:
+                    logger.warning("%s cannot be served yet: %s", path, error.message)
+                    self._client.show("error", error.message)
 
     def settings_changed(self) -> None:
         """Every gauge follows the new settings at once (CASCADE §8, FAULTS 14)."""

@@ -39,6 +39,7 @@ class TurnSetup:
     _model: ResolvedModel | None = field(init=False, default=None)
     _model_key: tuple[str | None, int | None, float] | None = field(init=False, default=None)
     _summarizer: ResolvedModel | None = field(init=False, default=None)
+    _summarizer_key: str | None = field(init=False, default=None)
 
     @classmethod
     def of_session(
@@ -103,16 +104,17 @@ class TurnSetup:
         name = self.settings.compaction_model
         if name is None:
             return await self.model()
-        if self._summarizer is None or self._summarizer.name != name:
+        if self._summarizer is None or name != self._summarizer_key:
             earlier = self._summarizer
             self._summarizer = await asyncio.to_thread(resolve_model, name)
+            self._summarizer_key = name
             await _closed(earlier)
         return self._summarizer
 
     async def aclose(self) -> None:
         """Close the connections to the providers. Nothing may be asked of these models afterwards."""
         models = (self._model, self._summarizer)
-        self._model = self._model_key = self._summarizer = None
+        self._model = self._model_key = self._summarizer = self._summarizer_key = None
         for model in models:
             await _closed(model)
 

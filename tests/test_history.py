@@ -19,7 +19,7 @@ from agent_ls.log.replay import replay
 from agent_ls.protocol import CompactionId, TurnId, TurnUsage
 from agent_ls.tokens import Tokens
 
-from .log.faulty_files import FaultyFiles
+from .disk.faulty_files import FaultyFiles
 from .log.strategies import answer, calls, dump, prompt, results
 
 USAGE = TurnUsage(input_tokens=10, output_tokens=2, cache_read_tokens=5, requests=1)

@@ -18,7 +18,7 @@ from agent_ls.log.replay import replay, replay_forwards
 from agent_ls.protocol import CompactionId, TurnId, TurnUsage
 from agent_ls.tokens import Tokens
 
-from .log.faulty_files import Fault, FaultyFiles
+from .disk.faulty_files import Fault, FaultyFiles
 from .log.strategies import answer, calls, dump, prompt, results
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_ls.cli.stored_sessions import add_workspace, chosen_log
-from agent_ls.log.files import PRIVATE_FILE
+from agent_ls.disk.files import PRIVATE_FILE
 from agent_ls.settings import DEFAULT_CONTEXT_WINDOW_TOKENS, LiveSettings
 
 if TYPE_CHECKING:

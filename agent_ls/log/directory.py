@@ -13,9 +13,9 @@ from typing import Final
 import platformdirs
 from attrs import frozen
 
+from agent_ls.disk.files import PRIVATE_DIRECTORY, Files, OperatingSystemFiles
+from agent_ls.disk.whole_file import write_all
 from agent_ls.errors import LogUnwritable
-from agent_ls.log.files import PRIVATE_DIRECTORY, Files, OperatingSystemFiles
-from agent_ls.log.whole_file import write_all
 from agent_ls.protocol import SessionId
 
 _NAME: Final = ".agent_ls"

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from attrs import define, field, frozen
 
+from agent_ls.disk.files import Files, OperatingSystemFiles
 from agent_ls.errors import LogUnwritable, SessionLocked
 from agent_ls.log.entries import Header, MessagesEntry, WritableEntry
-from agent_ls.log.files import Files, OperatingSystemFiles
 from agent_ls.log.lines import Span
 from agent_ls.log.writer import SessionLog, unreadable
 

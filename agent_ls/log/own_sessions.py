@@ -15,7 +15,7 @@ from typing import Final
 import platformdirs
 from attrs import frozen
 
-from agent_ls.log.files import PRIVATE_FILE
+from agent_ls.disk.files import PRIVATE_FILE
 from agent_ls.protocol import SessionId
 
 _logger = logging.getLogger(__name__)

@@ -10,13 +10,13 @@ from typing import Final
 from attrs import define, field
 from filelock import FileLock, Timeout
 
+from agent_ls.disk.files import PRIVATE_FILE, Files, OperatingSystemFiles
+from agent_ls.disk.whole_file import write_all
 from agent_ls.errors import LogUnwritable, SessionLocked, SessionNotFound
 from agent_ls.log.codec import encode
 from agent_ls.log.directory import make_again
 from agent_ls.log.entries import WritableEntry
-from agent_ls.log.files import PRIVATE_FILE, Files, OperatingSystemFiles
 from agent_ls.log.lines import Span
-from agent_ls.log.whole_file import write_all
 
 _logger = logging.getLogger(__name__)
 

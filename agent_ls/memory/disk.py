@@ -6,8 +6,8 @@ from pathlib import Path
 
 from attrs import field, frozen
 
-from agent_ls.log.files import Files, OperatingSystemFiles
-from agent_ls.log.whole_file import write_all, write_whole
+from agent_ls.disk.files import Files, OperatingSystemFiles
+from agent_ls.disk.whole_file import write_all, write_whole
 
 
 @frozen

@@ -17,8 +17,8 @@ import platformdirs
 from attrs import define, field, frozen
 from filelock import FileLock, Timeout
 
-from agent_ls.log.files import Files, OperatingSystemFiles
-from agent_ls.log.whole_file import write_whole
+from agent_ls.disk.files import Files, OperatingSystemFiles
+from agent_ls.disk.whole_file import write_whole
 
 logger = logging.getLogger(__name__)
 

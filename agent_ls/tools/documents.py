@@ -22,8 +22,8 @@ from attrs import define, evolve, field
 from pydantic_ai.workspaces import FileEntry, LocalWorkspaceBackend, WorkspaceError, WorkspaceRef
 
 from agent_ls.client import Client, OpenDocument
-from agent_ls.log.files import Files, OperatingSystemFiles
-from agent_ls.log.whole_file import write_whole
+from agent_ls.disk.files import Files, OperatingSystemFiles
+from agent_ls.disk.whole_file import write_whole
 from agent_ls.tools.presentation import visible
 from agent_ls.tools.text_form import TextForm
 

@@ -14,8 +14,8 @@ from typing import Final
 
 from attrs import define, field, frozen
 
-from agent_ls.log.files import Files, OperatingSystemFiles
-from agent_ls.log.whole_file import write_all
+from agent_ls.disk.files import Files, OperatingSystemFiles
+from agent_ls.disk.whole_file import write_all
 
 _SHARE_OF_WINDOW: Final = 0.10
 _MOST_CHARACTERS: Final = 50_000

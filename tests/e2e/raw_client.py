@@ -121,8 +121,9 @@ class RawClient:
 
     # --- the session's frame ------------------------------------------------------------------------------------------
 
-    def initialize(self, workspace: Path | None, *, capabilities: Json | None = None, **options: Any) -> Json:
-        folders = [{"uri": workspace.as_uri(), "name": workspace.name}] if workspace else None
+    def initialize(self, workspace: Path | None, *more: Path, capabilities: Json | None = None, **options: Any) -> Json:
+        """The handshake in a workspace folder, and in `more` beside it."""
+        folders = [{"uri": each.as_uri(), "name": each.name} for each in (workspace, *more) if each] or None
         result: Json = self.request(
             "initialize",
             {
@@ -190,5 +191,5 @@ class RawClient:
 
     def _read_stderr(self) -> None:
         assert self.process.stderr is not None
-        while chunk := self.process.stderr.read1(4096):
+        while chunk := os.read(self.process.stderr.fileno(), 4096):
             self.stderr += chunk

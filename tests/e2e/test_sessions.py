@@ -168,3 +168,20 @@ def test_fault_34_a_log_that_cannot_be_written_is_said_and_the_session_goes_on(
         log.unlink()
         result = client.request("agent/prompt", {"prompt": "still there?"})
         assert result["text"] == "two"
+
+
+def test_a_folder_without_a_place_for_logs_is_said_and_keeps_no_other(workspace: Path, tmp_path: Path) -> None:
+    bad, home = workspace / "bad", tmp_path / "home"
+    bad.mkdir()
+    home.mkdir()
+    (bad / ".agent_ls").write_text("not a directory")
+    (home / "agent-ls").write_text("not a directory either")
+    with RawClient(home=home) as client:
+        client.initialize(bad, workspace)
+        shown = client.wait_for(lambda message: message.get("method") == "window/showMessage")
+        assert "There is no place for sessions" in shown["params"]["message"]
+        gauge = client.wait_for(lambda message: message.get("method") == "agent/gauge")
+        assert gauge["params"]["workspace"] == workspace.as_uri()
+        assert client.error("agent/newSession", {"workspace": str(bad)})["data"]["kind"] == "logUnwritable"
+        (bad / ".agent_ls").unlink()
+        assert client.request("agent/newSession", {"workspace": str(bad)})["gauge"]["workspace"] == bad.as_uri()

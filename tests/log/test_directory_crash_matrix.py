@@ -10,8 +10,8 @@ import pytest
 
 from agent_ls.errors import LogUnwritable
 from agent_ls.log.directory import session_directory
+from tests.disk.faulty_files import REFUSALS, Fault, FaultyFiles, Killed
 
-from .faulty_files import REFUSALS, Fault, FaultyFiles, Killed
 from .test_directory import home, mode, workspace
 
 __all__ = ["home", "workspace"]

@@ -15,8 +15,8 @@ from agent_ls.errors import LogUnwritable, SessionLocked, SessionNotFound
 from agent_ls.log.codec import encode
 from agent_ls.log.entries import MemoryEntry, MessagesEntry
 from agent_ls.log.writer import SessionLog
+from tests.disk.faulty_files import Fault, FaultyFiles, Killed, ShortWrites
 
-from .faulty_files import Fault, FaultyFiles, Killed, ShortWrites
 from .strategies import prompt
 
 AT = datetime(2026, 12, 1, 10, 30, tzinfo=UTC)

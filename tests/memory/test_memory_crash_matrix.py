@@ -15,7 +15,7 @@ from agent_ls.memory.disk import Disk
 from agent_ls.memory.store import MemoryStore
 from agent_ls.memory.write_back import Done, Pending, write_back
 from agent_ls.protocol import SessionId
-from tests.log.faulty_files import REFUSALS, Fault, FaultyFiles, Killed
+from tests.disk.faulty_files import REFUSALS, Fault, FaultyFiles, Killed
 from tests.memory.conftest import ended, model_that
 
 MINE = "Mine, and never to be dropped."

@@ -14,7 +14,7 @@ from agent_ls.memory.extract import has_answer, transcript
 from agent_ls.memory.journal import GIVE_UP_AFTER
 from agent_ls.memory.store import MemoryStore
 from agent_ls.memory.write_back import Done, Pending, write_back
-from tests.log.faulty_files import FaultyFiles
+from tests.disk.faulty_files import FaultyFiles
 from tests.memory.conftest import conversation, ended, model_that, never
 
 SENTENCE = "Fixed the login test by freezing the clock."

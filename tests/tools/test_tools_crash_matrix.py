@@ -18,8 +18,8 @@ from pydantic_ai.workspaces import WorkspaceError
 from agent_ls.tools.approvals import Approval, ApprovalFile, ExactCommand, WorkspaceEdits
 from agent_ls.tools.documents import Documents
 from agent_ls.tools.output import Bounds, LongOutputs
+from tests.disk.faulty_files import REFUSALS, Fault, FaultyFiles, Killed
 from tests.fake_client import FakeClient
-from tests.log.faulty_files import REFUSALS, Fault, FaultyFiles, Killed
 from tests.tools.conftest import Bench
 
 KILLS: list[Fault] = ["kills", "kills after half", "cuts the power"]

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Literal
 
-from agent_ls.log.files import PRIVATE_FILE, OperatingSystemFiles
+from agent_ls.disk.files import PRIVATE_FILE, OperatingSystemFiles
 
 Fault = Literal["fails", "fails after half", "kills", "kills after half", "cuts the power"]
 

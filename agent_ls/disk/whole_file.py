@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from agent_ls.log.files import PRIVATE_FILE, Files
+from agent_ls.disk.files import PRIVATE_FILE, Files
 
 _TEMPORARY: Final = re.compile(r"\.[0-9a-f]{16}\.agent-ls")
 _AS_THE_UMASK_SAYS: Final = 0o666

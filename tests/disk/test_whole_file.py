@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agent_ls.log.files import OperatingSystemFiles
-from agent_ls.log.whole_file import write_whole
+from agent_ls.disk.files import OperatingSystemFiles
+from agent_ls.disk.whole_file import write_whole
 
 
 class LockedAway(OperatingSystemFiles):
