@@ -15,6 +15,7 @@ from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse
 
 from agent_ls import __version__
 from agent_ls.disk.files import Files
+from agent_ls.disk.off_loop import off_loop
 from agent_ls.errors import LogUnwritable
 from agent_ls.log.codec import BadLine, decode
 from agent_ls.log.directory import session_directory
@@ -205,24 +206,31 @@ class History:
         """Everything ever said, in full and in order, blanked and compacted messages too. Raises LogUnwritable."""
         if not self.path.exists():
             self._place(self._journal.flush(durable=True))
+        waiting = self._journal.waiting  # before the file is read: a line that is just being written is in one of them
         try:
             if self._journal.length:
                 yield from originals(self.path)
         except OSError as error:
             raise unreadable(self.path, error) from error
-        for entry in self._journal.waiting:
+        for entry in waiting:
             yield from originals_of(entry)
 
     # --- changes ------------------------------------------------------------------------------------------------
 
-    def append(self, *messages: ModelMessage, durable: bool = False) -> None:
-        """Add messages, as one line of the log; with `durable`, return when they are on the disk.
+    def append(self, *messages: ModelMessage) -> None:
+        """Add messages, as one line of the log.
 
         Never raises: messages that cannot be written stay live, and `unsaved_reason` tells.
         """
-        if not messages:
-            self._place(self._journal.flush(durable=durable))
-            return
+        self._place(self._journal.add(self._said(messages)) if messages else self._journal.flush())
+
+    async def append_durably(self, *messages: ModelMessage) -> None:
+        """As `append`; returns when they are on the disk. Until then nothing else may change the history."""
+        entry = self._said(messages)
+        await off_loop(lambda: self._journal.add(entry, durable=True), then=self._place)
+
+    def _said(self, messages: Sequence[ModelMessage]) -> MessagesEntry:
+        """Take messages into the live history; their line."""
         stripped = tuple(_without_instructions(message) for message in messages)
         first = self._next_ordinal
         new = [LiveMessage(message, Ordinal(ordinal), None) for ordinal, message in enumerate(stripped, first)]
@@ -232,8 +240,7 @@ class History:
         for ordinal, message in enumerate(stripped, first):
             if isinstance(message, ModelResponse):
                 self._totals = evolve(self._totals, answered=ordinal + 1)
-        title = title_of(stripped) if first == 0 else None
-        self._place(self._journal.add(MessagesEntry(now(), first, stripped, title), durable=durable))
+        return MessagesEntry(now(), first, stripped, title_of(stripped) if first == 0 else None)
 
     def close_dangling_calls(self) -> None:
         """Answer every tool call that has no result with an "interrupted" one (after a cancel or an error).
@@ -308,7 +315,7 @@ class History:
         self._adopt(replayed)
         return record
 
-    def record_turn(
+    async def record_turn(
         self,
         turn_id: TurnId,
         stop_reason: StopReason,
@@ -316,10 +323,10 @@ class History:
         cost: float | None = None,
         error: str | None = None,
     ) -> None:
-        """Log that a turn ended and sync the log. `cost` is its USD without compactions, None if unknown."""
+        """As `append_durably`: a turn ended. `cost` is its USD without compactions, None if unknown."""
         self._totals = self._totals.with_turn(usage, cost)
         entry = TurnEntry(now(), turn_id, stop_reason, usage, cost, self._next_ordinal, self._totals, error)
-        self._place(self._journal.add(entry, durable=True))
+        await off_loop(lambda: self._journal.add(entry, durable=True), then=self._place)
 
     def record_memory(self, sentence: str | None) -> None:
         """Log that the memory write-back is done for all that was said so far, with what was remembered."""

@@ -74,10 +74,14 @@ class HistoryRecorder(AbstractCapability[Any]):
         self, ctx: RunContext[Any], *, request_context: ModelRequestContext, response: ModelResponse
     ) -> ModelResponse:
         """Log the response ahead of its tools."""
-        durable = any(changes_something(call.tool_name) for call in response.tool_calls)
-        self.history.append(response, durable=durable)
-        self._known = len(self.history.messages) - self._start
-        self.on_response(response)
+        try:
+            if any(changes_something(call.tool_name) for call in response.tool_calls):
+                await self.history.append_durably(response)
+            else:
+                self.history.append(response)
+        finally:  # cancelled while the disk was slow: it is logged all the same
+            self._known = len(self.history.messages) - self._start
+            self.on_response(response)
         return response
 
     async def on_event(self, ctx: RunContext[Any], *, event: AgentStreamEvent) -> None:

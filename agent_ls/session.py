@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 from attrs import define, field
 from pydantic_ai.messages import ModelRequest, ModelResponse, UserPromptPart
@@ -39,6 +40,7 @@ from agent_ls.protocol import (
     SessionOpened,
     SessionState,
     SessionUpdate,
+    StopReason,
     TextContent,
     TurnId,
     TurnUsage,
@@ -309,27 +311,34 @@ class Session:
         try:
             outcome = await turn.run()
         except AgentError as error:
-            self.history.record_turn(turn_id, "end_turn", turn.usage(), self.meter.turn_cost, error.message)
+            await _to_its_end(self._record(turn_id, "end_turn", turn.usage(), error.message))
             raise
-        else:
-            self.history.record_turn(turn_id, outcome.stop_reason, outcome.usage, self.meter.turn_cost)
         finally:
             self._turn = None
-            self.meter.end_turn()
-        if outcome.stop_reason != "cancelled":
-            await self._compact_at_turn_end()
+        # The answer is complete: a cancel gives up no more than the compaction after it.
+        await _to_its_end(self._finish(turn_id, outcome))
         return outcome
 
-    async def _compact_at_turn_end(self) -> None:
-        try:
+    async def _finish(self, turn_id: TurnId, outcome: TurnOutcome) -> None:
+        await self._record(turn_id, outcome.stop_reason, outcome.usage)
+        if outcome.stop_reason != "cancelled":
             await self.compactor.at_turn_end()
-        except asyncio.CancelledError:
-            # The answer is complete: only the compaction after it is given up.
-            if (task := asyncio.current_task()) is not None:
-                task.uncancel()
+
+    async def _record(self, turn_id: TurnId, stop: StopReason, usage: TurnUsage, error: str | None = None) -> None:
+        cost = self.meter.turn_cost
+        self.meter.end_turn()  # a gauge that is sent while the disk is slow must not count it twice
+        await self.history.record_turn(turn_id, stop, usage, cost, error)
 
     def _result(self, turn_id: TurnId, outcome: TurnOutcome, gauge: Gauge) -> PromptResult:
         return PromptResult(self.session_id, turn_id, outcome.stop_reason, outcome.text, outcome.usage, gauge)
+
+
+async def _to_its_end(work: Coroutine[Any, Any, None]) -> None:
+    try:
+        await work
+    except asyncio.CancelledError:
+        if (task := asyncio.current_task()) is not None:
+            task.uncancel()
 
 
 def _new_turn_id() -> TurnId:

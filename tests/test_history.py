@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import gc
 import logging
 import shutil
@@ -89,7 +90,7 @@ def test_a_session_without_a_word_leaves_no_log(history: History) -> None:
 
 def test_what_was_said_is_there_again(history: History) -> None:
     history.append(prompt("one"))
-    history.append(answer("two"), prompt("three"), durable=True)
+    asyncio.run(history.append_durably(answer("two"), prompt("three")))
     again = resumed(history)
     assert texts(again.messages) == ["one", "two", "three"]
     assert again.persisted == 3
@@ -204,7 +205,7 @@ def test_a_failed_write_leaves_the_message_live_and_the_next_one_writes_both(
 def test_a_session_that_never_had_a_disk_is_saved_once_there_is_one(history: History, files: FaultyFiles) -> None:
     fail(files)
     history.append(prompt("one"))
-    history.record_turn(TurnId("t"), "end_turn", USAGE)
+    asyncio.run(history.record_turn(TurnId("t"), "end_turn", USAGE))
     assert history.persisted == 0
     assert [each.message for each in history.originals()] == list(history.messages)
     work(files)
@@ -269,10 +270,10 @@ def test_a_tail_must_begin_inside_the_history(history: History, tail_start: int)
 def test_fault_30_a_resumed_history_equals_the_live_one_at_every_step(history: History) -> None:
     steps: list[Callable[[], object]] = [
         lambda: history.append(prompt("one")),
-        lambda: history.append(calls("a", "b"), durable=True),
+        lambda: asyncio.run(history.append_durably(calls("a", "b"))),
         lambda: history.append(results("a", "b")),
         lambda: history.append(answer("two")),
-        lambda: history.record_turn(TurnId("t1"), "end_turn", USAGE, 0.25),
+        lambda: asyncio.run(history.record_turn(TurnId("t1"), "end_turn", USAGE, 0.25)),
         lambda: history.compact(checkpoint("c1", 3)),
         lambda: history.append(prompt("three"), answer("four")),
         lambda: history.compact(checkpoint("c2", 2)),
@@ -419,7 +420,7 @@ def test_originals_survive_blanking_compaction_and_a_deleted_log(history: Histor
 
 
 def test_fault_15_a_cancel_is_closed_alike_live_and_on_resume(history: History) -> None:
-    history.append(prompt("go"), calls("a", "b"), durable=True)
+    asyncio.run(history.append_durably(prompt("go"), calls("a", "b")))
     history.append(results("a"))
     history.close_dangling_calls()
     interrupted = history.messages[3].parts[0]
@@ -459,10 +460,10 @@ def test_unsaved_messages_and_made_up_results_keep_their_count(history: History,
 
 def test_sums_survive_a_compaction_and_a_resume(history: History) -> None:
     history.append(prompt("one"), answer("two"))
-    history.record_turn(TurnId("t1"), "end_turn", USAGE, 0.25)
+    asyncio.run(history.record_turn(TurnId("t1"), "end_turn", USAGE, 0.25))
     history.compact(checkpoint("c1", 2, cost=0.5))
     history.append(prompt("three"), answer("four"))
-    history.record_turn(TurnId("t2"), "cancelled", USAGE, None, error="stopped")
+    asyncio.run(history.record_turn(TurnId("t2"), "cancelled", USAGE, None, error="stopped"))
     totals = resumed(history).totals
     assert (totals.turns, totals.requests, totals.input_tokens, totals.cache_read_tokens) == (2, 2, 20, 10)
     assert totals.cost == 0.75

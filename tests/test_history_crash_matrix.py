@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import itertools
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -10,6 +13,7 @@ from pydantic_ai.messages import ModelMessage
 
 from agent_ls.errors import LogUnwritable
 from agent_ls.history import Checkpoint, History
+from agent_ls.log.catalog import list_sessions
 from agent_ls.log.dangling import close_dangling_calls
 from agent_ls.log.replay import replay, replay_forwards
 from agent_ls.protocol import CompactionId, TurnId, TurnUsage
@@ -37,14 +41,14 @@ def compact(name: str, tail_start: int) -> Step:
 
 SESSION: list[Step] = [
     lambda history: history.append(prompt("one \ud800\u2028")),
-    lambda history: history.append(calls("a", "b"), durable=True),
+    lambda history: asyncio.run(history.append_durably(calls("a", "b"))),
     lambda history: history.append(results("a")),
     lambda history: history.append(results("b"), prompt("steer")),
     lambda history: history.append(answer("two")),
-    lambda history: history.record_turn(TurnId("t1"), "end_turn", USAGE),
+    lambda history: asyncio.run(history.record_turn(TurnId("t1"), "end_turn", USAGE)),
     compact("c1", 5),
     lambda history: history.append(prompt("three")),
-    lambda history: history.append(answer("four"), durable=True),
+    lambda history: asyncio.run(history.append_durably(answer("four"))),
     compact("c2", 2),
     lambda history: history.undo_compaction(),
     lambda history: history.append(prompt("five"), answer("six")),
@@ -155,3 +159,15 @@ def test_failing_at_every_operation_the_session_goes_on_and_is_saved_in_the_end(
         assert history.unsaved_reason is None
         assert on_disk(history) == told_by(history.messages)
         history.close()
+
+
+def test_a_clock_that_goes_backwards_changes_no_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hours = itertools.count()
+    monkeypatch.setattr("agent_ls.history.now", lambda: datetime(2026, 1, 9, tzinfo=UTC) - timedelta(hours=next(hours)))
+    history = History.create(tmp_path, directory=folder(tmp_path / "sessions"))
+    for step in SESSION:
+        step(history)
+        assert on_disk(history) == told_by(history.messages)
+    (row,) = list_sessions(history.path.parent)
+    assert row.updated < row.created
+    assert row.messages == len(list(history.originals()))

@@ -15,7 +15,7 @@ from .log.test_dangling import unpaired
 KILLS = 6
 
 _WRITER = """
-import itertools, sys
+import asyncio, itertools, sys
 from pathlib import Path
 from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, ToolCallPart, ToolReturnPart, UserPromptPart
 from agent_ls.history import Checkpoint, History
@@ -26,7 +26,10 @@ history = History.resume(Path(sys.argv[1]))
 for number in itertools.count(len(list(history.originals()))):
     history.append(ModelRequest([UserPromptPart(f"prompt {number}" + "x" * (number % 7) * 1000)]))
     calls = ModelResponse([ToolCallPart("read", {}, "a"), ToolCallPart("read", {}, "b")])
-    history.append(calls, durable=number % 3 == 0)
+    if number % 3 == 0:
+        asyncio.run(history.append_durably(calls))
+    else:
+        history.append(calls)
     history.append(ModelRequest([ToolReturnPart("read", "bytes", "a"), ToolReturnPart("read", "bytes", "b")]))
     history.append(ModelResponse([TextPart("done")]))
     if number % 5 == 4:

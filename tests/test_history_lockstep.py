@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -51,7 +52,10 @@ class Lockstep(RuleBasedStateMachine):
     # --- what a session does ---
 
     def say(self, *messages: ModelMessage, durable: bool) -> None:
-        self.history.append(*messages, durable=durable)
+        if durable:
+            asyncio.run(self.history.append_durably(*messages))
+        else:
+            self.history.append(*messages)
         self.live += messages
         self.logged += messages
         self.everything += messages
@@ -139,7 +143,7 @@ class Lockstep(RuleBasedStateMachine):
 
     @rule()
     def record_turn(self) -> None:
-        self.history.record_turn(TurnId("t"), "end_turn", TurnUsage(1, 1, 0, 1), 0.5)
+        asyncio.run(self.history.record_turn(TurnId("t"), "end_turn", TurnUsage(1, 1, 0, 1), 0.5))
 
     @rule()
     def record_memory(self) -> None:

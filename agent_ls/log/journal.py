@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
@@ -39,6 +40,8 @@ class Journal:
     _log: SessionLog | None = None
     _waiting: deque[WritableEntry] = field(factory=deque)
     _closed: bool = False
+    _one_at_a_time: threading.RLock = field(init=False, factory=threading.RLock)
+    """A durable line is written in a thread; meanwhile the event loop may want to read an earlier one."""
 
     @classmethod
     def create(cls, path: Path, header: Header, files: Files | None = None) -> Journal:
@@ -64,60 +67,66 @@ class Journal:
     @property
     def waiting(self) -> Sequence[MessagesEntry]:
         """The messages that the log does not hold yet."""
-        return [entry for entry in self._waiting if isinstance(entry, MessagesEntry)]
+        with self._one_at_a_time:
+            return [entry for entry in self._waiting if isinstance(entry, MessagesEntry)]
 
     def add(self, entry: WritableEntry, *, durable: bool = False) -> list[Written]:
         """Queue `entry` and write all that waits. Never raises: see `unsaved_reason`."""
-        self._waiting.append(entry)
-        return self.flush(durable=durable)
+        with self._one_at_a_time:
+            self._waiting.append(entry)
+            return self.flush(durable=durable)
 
     def flush(self, *, durable: bool = False) -> list[Written]:
         """Write all that waits, with `durable` to the disk. Never raises: see `unsaved_reason`."""
-        written: list[Written] = []
-        try:
-            log = self._opened()
-            if durable and not self._waiting:
-                log.sync()
-            while self._waiting:
-                entry = self._waiting[0]
-                span = log.append(entry, durable=durable and len(self._waiting) == 1)
-                written.append(Written(self._waiting.popleft(), span))
-                self.length = log.length
-            self.unsaved_reason = None
-        except (LogUnwritable, SessionLocked) as error:
-            self._fail(error)
-        return written
+        with self._one_at_a_time:
+            written: list[Written] = []
+            try:
+                log = self._opened()
+                if durable and not self._waiting:
+                    log.sync()
+                while self._waiting:
+                    entry = self._waiting[0]
+                    span = log.append(entry, durable=durable and len(self._waiting) == 1)
+                    written.append(Written(self._waiting.popleft(), span))
+                    self.length = log.length
+                self.unsaved_reason = None
+            except (LogUnwritable, SessionLocked) as error:
+                self._fail(error)
+            return written
 
     def commit(self, entry: WritableEntry) -> Span:
         """Write `entry` to the disk, behind everything else. Raises LogUnwritable; then the log holds nothing of it."""
-        if self._waiting:
-            raise LogUnwritable(self.unsaved_reason or "Earlier lines of the session log are not written yet.")
-        try:
-            log = self._opened()
-            span = log.append(entry, durable=True)
-        except SessionLocked as error:
-            raise LogUnwritable(error.message) from error
-        self.length = log.length
-        return span
+        with self._one_at_a_time:
+            if self._waiting:
+                raise LogUnwritable(self.unsaved_reason or "Earlier lines of the session log are not written yet.")
+            try:
+                log = self._opened()
+                span = log.append(entry, durable=True)
+            except SessionLocked as error:
+                raise LogUnwritable(error.message) from error
+            self.length = log.length
+            return span
 
     def read(self, span: Span) -> bytes:
         """The bytes of a line. Raises LogUnwritable if they cannot be read."""
-        if self._log is not None:
-            return self._log.read(span)
-        try:
-            with self.path.open("rb") as file:
-                file.seek(span.offset)
-                return file.read(span.length)
-        except OSError as error:
-            raise unreadable(self.path, error) from error
+        with self._one_at_a_time:
+            if self._log is not None:
+                return self._log.read(span)
+            try:
+                with self.path.open("rb") as file:
+                    file.seek(span.offset)
+                    return file.read(span.length)
+            except OSError as error:
+                raise unreadable(self.path, error) from error
 
     def close(self) -> None:
         """Write what waits, sync and let go of the log. Nothing can be written afterwards; reading goes on."""
-        if self._log is not None:
-            self.flush(durable=True)
-            self._log.close()
-            self._log = None
-        self._closed = True
+        with self._one_at_a_time:
+            if self._log is not None:
+                self.flush(durable=True)
+                self._log.close()
+                self._log = None
+            self._closed = True
 
     def _opened(self) -> SessionLog:
         if self._closed:

@@ -26,8 +26,11 @@ def start_server(workspace: Path, tmp_path: Path) -> Iterator[StartServer]:
         def start(simulator: Simulator, *, model: str = "openai:gpt-5", **options: Any) -> RawClient:
             answers = options.pop("answers", None)
             environ = options.pop("environ", {})
+            command = {"command": options.pop("command")} if "command" in options else {}
             settings = {"model": model, **options.pop("settings", {})}
-            client = RawClient(environ={**simulator.environment, **environ}, answers=answers, home=tmp_path / "home")
+            client = RawClient(
+                environ={**simulator.environment, **environ}, answers=answers, home=tmp_path / "home", **command
+            )
             stack.enter_context(client)
             client.initialize(workspace, settings=settings, **options)
             return client

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -89,7 +90,7 @@ def compacted(folder: Path) -> tuple[Path, int]:
     messages = ModelMessagesTypeAdapter.validate_json(REAL.read_bytes())
     for message in messages:
         history.append(message)
-    history.record_turn(TurnId("t1"), "end_turn", TurnUsage(100, 10, 50, 2), 0.25)
+    asyncio.run(history.record_turn(TurnId("t1"), "end_turn", TurnUsage(100, 10, 50, 2), 0.25))
     summary = parse_summary("# Conversation summary\n## Goal\nFind the bug.")
     carried = Carried(changed=("src/app.py",), commands=(Command("make test", 2),))
     tail_start = len(history.messages) - 2

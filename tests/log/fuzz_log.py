@@ -6,6 +6,7 @@ tests (`test_fuzz_log.py`), the long one with `scripts/attack`.
 
 from __future__ import annotations
 
+import asyncio
 import random
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -46,13 +47,10 @@ def sample(folder: Path) -> bytes:
     history = History.create(folder, directory=folder)
     picture = BinaryContent(b"\x89PNG\r\n", media_type="image/png")
     history.append(ModelRequest([UserPromptPart(["look \ud800", picture])]))
-    history.append(
-        ModelResponse([ThinkingPart("hm", signature="s"), TextPart("a"), ToolCallPart("t", '{"a":1}', "x")]),
-        durable=True,
-    )
+    history.append(ModelResponse([ThinkingPart("hm", signature="s"), TextPart("a"), ToolCallPart("t", '{"a":1}', "x")]))
     history.append(ModelRequest([ToolReturnPart("t", {"b": [1, None, "\u2028"]}, "x")]))
     history.append(answer("b", 900))
-    history.record_turn(TurnId("t1"), "end_turn", TurnUsage(1, 1, 0, 1), 0.5)
+    asyncio.run(history.record_turn(TurnId("t1"), "end_turn", TurnUsage(1, 1, 0, 1), 0.5))
     _compact(history, "c1", 3)
     for message in ModelMessagesTypeAdapter.validate_json(REAL.read_bytes())[1:5]:
         history.append(message)
@@ -79,7 +77,7 @@ def small_samples(folder: Path) -> list[bytes]:
         if name == "undone":
             history.append(prompt("on"))
             history.undo_compaction()
-        history.record_turn(TurnId(name), "end_turn", TurnUsage(1, 1, 0, 1))
+        asyncio.run(history.record_turn(TurnId(name), "end_turn", TurnUsage(1, 1, 0, 1)))
         history.close()
         contents.append(history.path.read_bytes())
     return contents

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -39,7 +40,7 @@ def session(sessions: Path, text: str, *, close: bool = True) -> History:
 def test_a_row_tells_a_session_without_loading_it(sessions: Path) -> None:
     history = session(sessions, "  \nFix the parser\nplease", close=False)
     history.append(answer("x" * 100_000))
-    history.record_turn(TurnId("t"), "end_turn", USAGE)
+    asyncio.run(history.record_turn(TurnId("t"), "end_turn", USAGE))
     history.close()
     (row,) = list_sessions(sessions)
     assert (row.session_id, row.path, row.title, row.messages) == (
@@ -156,7 +157,7 @@ def test_a_write_back_is_found_pending_without_loading_the_session(sessions: Pat
     steps: list[tuple[Callable[[], object], bool]] = [
         (lambda: None, False),
         (lambda: history.append(answer("two")), True),
-        (lambda: history.record_turn(TurnId("t"), "end_turn", USAGE), True),
+        (lambda: asyncio.run(history.record_turn(TurnId("t"), "end_turn", USAGE)), True),
         (
             lambda: history.compact(
                 Checkpoint(CompactionId("c"), prompt("s"), 2, "manual", Tokens.measured(2), Tokens.estimated(1))
@@ -166,7 +167,7 @@ def test_a_write_back_is_found_pending_without_loading_the_session(sessions: Pat
         (lambda: history.append(prompt("three")), True),
         (lambda: history.record_memory(None), False),
         (lambda: history.append(prompt("four")), False),
-        (lambda: history.record_turn(TurnId("t"), "cancelled", USAGE), False),
+        (lambda: asyncio.run(history.record_turn(TurnId("t"), "cancelled", USAGE)), False),
         (lambda: history.append(answer("five")), True),
     ]
     for step, pending in steps:
