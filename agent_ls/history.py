@@ -108,8 +108,7 @@ class History:
             agent_ls=__version__,
         )
         sessions = directory or session_directory(workspace).sessions
-        path = sessions / log_name(header.created, header.session_id)
-        return cls(header, Journal.create(path, header, files))
+        return cls(header, Journal.create(sessions / log_name(header.created, header.session_id), header, files))
 
     @classmethod
     def resume(cls, path: Path, *, files: Files | None = None) -> History:
@@ -309,8 +308,7 @@ class History:
         undone = self._undone()
         if undone is None:
             return None
-        record = self._checkpoint
-        entry, replayed = undone
+        record, (entry, replayed) = self._checkpoint, undone
         self._journal.commit(entry)
         self._adopt(replayed)
         return record
@@ -336,6 +334,10 @@ class History:
     def close(self) -> None:
         """Write what waits, sync and let another writer have the log. The history can still be read."""
         self._journal.close()
+
+    def release(self) -> None:
+        """Let go of the messages, whoever still holds this history (docs/adr/0008). Nothing may be asked of it then."""
+        self._show((), 0)
 
     # --- the lockstep -------------------------------------------------------------------------------------------
 

@@ -214,8 +214,11 @@ class Session:
         self.setup.tools.kill_children()
 
     async def aclose(self) -> None:
-        """Close the connections of a session that has ended."""
-        await self.setup.aclose()
+        """Close the connections of a session that has ended, and let go of its messages."""
+        try:
+            await self.setup.aclose()
+        finally:
+            self.history.release()
 
     # --- what a turn tells (turn.TurnListener) -----------------------------------------------------------------------
 
