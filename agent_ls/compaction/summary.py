@@ -79,7 +79,7 @@ class Summary:
             cut = max(len(lines) // 4, 1)
             middle = (len(lines) - cut + 1) // 2
             sections[longest] = _text([*lines[:middle], *lines[middle + cut :]])
-        summary = Summary(sections)
+        summary = Summary({heading: _without_headings(text) for heading, text in sections.items()})
         for most in _SHORTEST_SECTIONS:
             if fits(summary.render()):
                 break
@@ -142,6 +142,13 @@ def _text(lines: Sequence[str]) -> str:
     if not text or not _SAYS_SOMETHING.search(text):
         return _NONE
     return _closed(text) if any(mark in text for mark in _MAY_STAY_OPEN) else text
+
+
+def _without_headings(text: str) -> str:
+    """The text with headings as plain lines: they stood in a code fence that lost its beginning."""
+    headings = _headings(text)
+    lines = enumerate(text.split("\n"))
+    return "\n".join(line.lstrip("# ") if number in headings else line for number, line in lines)
 
 
 def _closed(text: str) -> str:
