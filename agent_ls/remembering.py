@@ -15,7 +15,7 @@ from agent_ls.log.catalog import list_sessions, write_back_pending
 from agent_ls.memory.ask import ask_of
 from agent_ls.memory.store import MemoryStore
 from agent_ls.memory.write_back import Done, EndedSession, Pending, write_back
-from agent_ls.models import ResolvedModel, resolve_model
+from agent_ls.models import ResolvedModel, open_model
 from agent_ls.protocol import SessionId
 from agent_ls.settings import Settings
 
@@ -45,7 +45,7 @@ async def remember(history: History, store: MemoryStore, settings: Settings, on:
                 seconds=_MODEL_SECONDS,
             )
         finally:
-            await _closed(model)
+            await model.aclose()
         match outcome:
             case Done(line=line):
                 history.record_memory(line)
@@ -74,13 +74,6 @@ async def remember_left_over(sessions: Path, own: Container[SessionId], store: M
             await remember(history, store, settings, row.updated.date())
 
 
-async def _closed(model: ResolvedModel) -> None:
-    try:
-        await model.aclose()
-    except Exception:  # whatever a provider's library raises, the sentence stands
-        logger.warning("the connections of %s could not be closed", model.name, exc_info=True)
-
-
 async def _model(settings: Settings) -> ResolvedModel:
     name = settings.compaction_model or settings.model
-    return await asyncio.to_thread(resolve_model, name, window=settings.compaction_context_window_tokens)
+    return await open_model(name, window=settings.compaction_context_window_tokens)

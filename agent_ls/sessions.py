@@ -12,7 +12,7 @@ from agent_ls.client import Client
 from agent_ls.command_replies import run_command
 from agent_ls.errors import AgentError, ModelUnavailable, SessionNotFound
 from agent_ls.file_uris import path_of, resolved
-from agent_ls.models import resolve_model
+from agent_ls.models import open_model
 from agent_ls.prompt_content import plain_text
 from agent_ls.protocol import (
     PROTOCOL_VERSION,
@@ -156,7 +156,8 @@ class Sessions:
         """What is in force: what `agent-ls doctor` shows."""
         effective = self._settings.effective
         try:
-            model = await asyncio.to_thread(resolve_model, effective.settings.model)
+            model = await open_model(effective.settings.model)
+            await model.aclose()
             name, available, message = model.name, True, f"{model.name} is ready to be asked."
         except ModelUnavailable as error:
             name, available, message = effective.settings.model or "", False, error.message

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,12 +11,11 @@ from pydantic_ai.capabilities import AbstractCapability
 
 from agent_ls.client import Client
 from agent_ls.errors import ModelUnavailable
-from agent_ls.garbage import never_look_again
 from agent_ls.history import History
 from agent_ls.log.directory import outputs_directory
 from agent_ls.memory.clip import Caps
 from agent_ls.memory.instructions import InstructionReader, Instructions
-from agent_ls.models import ResolvedModel, default_model_name, resolve_model
+from agent_ls.models import ResolvedModel, default_model_name, open_model
 from agent_ls.protocol import Plan, ToolCallUpdate
 from agent_ls.settings import DEFAULT_CONTEXT_WINDOW_TOKENS, LiveSettings, Settings
 from agent_ls.system_prompt import system_prompt
@@ -93,9 +91,8 @@ class TurnSetup:
         if self._model is None or key != self._model_key:
             name, window, reserve = key
             earlier = self._model
-            self._model = await asyncio.to_thread(resolve_model, name, window=window, reserve_fraction=reserve)
+            self._model = await open_model(name, window=window, reserve_fraction=reserve)
             self._model_key = key
-            never_look_again()  # at the provider's SDK
             await _closed(earlier)
         return self._model
 
@@ -106,7 +103,7 @@ class TurnSetup:
             return await self.model()
         if self._summarizer is None or name != self._summarizer_key:
             earlier = self._summarizer
-            self._summarizer = await asyncio.to_thread(resolve_model, name)
+            self._summarizer = await open_model(name)
             self._summarizer_key = name
             await _closed(earlier)
         return self._summarizer

@@ -10,7 +10,7 @@ import difflib
 import logging
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Final, Protocol, cast
 from urllib.parse import urlsplit
@@ -73,9 +73,16 @@ class ResolvedModel:
     window: int | None
     offers_tools: bool = True
     _free_of_charge: bool = field(default=False, alias="free_of_charge")
+    _on_close: Callable[[], Awaitable[None]] | None = field(default=None, alias="on_close")
 
     async def aclose(self) -> None:
-        """Close the connections to the provider. The model may be used again; it then opens new ones."""
+        """Close the connections to the provider; of a shared model those that nobody else uses.
+
+        The model may be used again; it then opens new ones.
+        """
+        if self._on_close is not None:
+            await self._on_close()
+            return
         async with self.model:
             # Leaving is what closes: pydantic-ai's models open their client when they are built, not when entered.
             pass

@@ -18,7 +18,7 @@ from tests.simulator import Reply, Simulator, ToolCall
 
 _WATCH: Final = Path(__file__).parent / "watched_sockets"
 _SESSIONS: Final = 6
-_TRIES: Final = 300
+_TRIES: Final = 5_000
 
 
 def used(record: Path) -> list[list[Any]]:
