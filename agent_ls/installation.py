@@ -1,6 +1,6 @@
-"""How the running agent_ls was installed, and the command that adds a package to that installation.
+"""How the running agent_ls was installed, and the commands that add a package to that installation and run it.
 
-Each command keeps what the installation has, and can be said again for the next package.
+A command that adds keeps what the installation has, so that it can be followed by one for the next package.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import importlib.util
 import json
 import re
 import shlex
+import shutil
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,6 +37,15 @@ def how_to_add(requirement: str, prefix: Path | None = None) -> str:
         # uv's environments have no pip.
         return shlex.join(["uv", "pip", "install", "--python", sys.executable, requirement])
     return shlex.join([sys.executable, "-m", "pip", "install", requirement])
+
+
+def how_to_run(arguments: str) -> str:
+    """The shell command `agent-ls ARGUMENTS`, with the program's path where a shell would find none or another one."""
+    program = Path(sys.executable).with_name(OWN)
+    found = shutil.which(OWN)
+    if not program.is_file() or (found is not None and Path(found).resolve() == program.resolve()):
+        return f"{OWN} {arguments}"
+    return f"{shlex.quote(str(program))} {arguments}"
 
 
 def _parts(requirement: str) -> tuple[str, list[str]]:

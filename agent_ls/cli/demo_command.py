@@ -82,7 +82,7 @@ class Demo:
         say.line("agent-ls demo", "bold")
         say.paragraph(_INTRODUCTION, "dim")
         if not local_model.is_installed():
-            how = local_model.HOW_TO_INSTALL
+            how = local_model.how_to_install()
             say.paragraph(f"That model is not installed, so sentences are canned. To install it: {how}.", "yellow")
         local = await asyncio.to_thread(LocalText)
         try:

