@@ -8,7 +8,14 @@ return {
   workspace_required = false,
   handlers = handlers.all,
   init_options = { agent = { permission = true } },
+  before_init = function()
+    require("agent_ls.client").starting = true
+  end,
+  on_init = function()
+    require("agent_ls.client").starting = false
+  end,
   on_exit = function(code, signal)
+    require("agent_ls.client").starting = false
     if code == 0 and signal == 0 or vim.v.exiting ~= vim.NIL then
       return
     end

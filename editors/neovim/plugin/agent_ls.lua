@@ -2,4 +2,6 @@ if vim.g.loaded_agent_ls then
   return
 end
 vim.g.loaded_agent_ls = true
-require("agent_ls.commands").create()
+if require("agent_ls").supported() then
+  require("agent_ls.commands").create()
+end

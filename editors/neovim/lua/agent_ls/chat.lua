@@ -10,7 +10,7 @@ local M = {}
 
 ---@type table<string, agent_ls.Chat>
 local chats = {}
----@type { id: integer, client: vim.lsp.Client }?
+---@type { id: integer, client: vim.lsp.Client, hidden: boolean }?
 local running
 local namespace = vim.api.nvim_create_namespace("agent_ls")
 local marks = { pending = "…", in_progress = "…", completed = "✓", failed = "✗" }
@@ -135,6 +135,10 @@ local shown = {
 
 ---@param notification table UpdateNotification
 function M.update(notification)
+  if running and running.hidden then
+    running.hidden = false
+    M.show(notification.sessionId)
+  end
   local show = shown[notification.update.sessionUpdate]
   if show then
     show(chat_of(notification.sessionId), notification.update)
@@ -197,8 +201,9 @@ function M.prompt(text, on_result)
     running = nil
   end)
   if id and used then
-    running = { id = id, client = used }
     local gauge = require("agent_ls.gauge").current()
+    -- Without a gauge the session is not known yet: its first update shows it.
+    running = { id = id, client = used, hidden = gauge == nil }
     if gauge then
       M.show(gauge.sessionId)
     end

@@ -1,8 +1,19 @@
 --- Requests to the server, for the workspace of the current buffer.
 local M = {}
 
+--- Whether a server has been started and has not answered `initialize` yet.
+M.starting = false
+
+local START_TIMEOUT_MS = 10000
+
+--- The client that serves the current buffer, else any; waits for one that is starting.
 ---@return vim.lsp.Client?
 function M.get()
+  if M.starting then
+    vim.wait(START_TIMEOUT_MS, function()
+      return not M.starting
+    end, 20)
+  end
   return vim.lsp.get_clients({ name = "agent_ls", bufnr = 0 })[1] or vim.lsp.get_clients({ name = "agent_ls" })[1]
 end
 
@@ -21,7 +32,9 @@ end
 function M.request(method, params, on_result, on_error)
   local client = M.get()
   if not client then
-    M.notify("The server does not run. Open a file of a project, or see :checkhealth agent_ls.", vim.log.levels.ERROR)
+    local message = M.starting and "The server is still starting: try again in a moment, or see :checkhealth agent_ls."
+      or "The server does not run. Open a file of a project, or see :checkhealth agent_ls."
+    M.notify(message, vim.log.levels.ERROR)
     return
   end
   if not params.sessionId and not params.workspace then
