@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from agent_ls.cancellation import CancelAbsorbed
 from agent_ls.memory.by_hand import NotRemembered
 from agent_ls.protocol import ContextResult, PromptResult, SessionId
 from agent_ls.session import Session
@@ -15,6 +16,14 @@ async def run_command(
     command: SlashCommand | UnknownCommand, prompt: str, folder: WorkspaceFolder, session: Session
 ) -> PromptResult:
     """Run it in `session`. `/new` and `/resume` answer for the session that is active afterwards."""
+    with CancelAbsorbed():
+        return await _run(command, prompt, folder, session)
+    return session.not_begun()
+
+
+async def _run(
+    command: SlashCommand | UnknownCommand, prompt: str, folder: WorkspaceFolder, session: Session
+) -> PromptResult:
     if isinstance(command, UnknownCommand):
         return session.reply(prompt, unknown_command_text(command.word))
     match command.name:

@@ -151,16 +151,6 @@ class History:
         return self._snapshot
 
     @property
-    def persisted(self) -> int:
-        """How many of the live messages, from the first, the log holds or a resume would make up again."""
-        first_waiting = next((entry.ordinal for entry in self._journal.waiting), None)
-        if first_waiting is None:
-            return len(self._live)
-        return next(
-            index for index, each in enumerate(self._live) if each.ordinal is not None and each.ordinal >= first_waiting
-        )
-
-    @property
     def unsaved_reason(self) -> str | None:
         """Why the log could not be written, in words; None while everything is saved."""
         return self._journal.unsaved_reason
@@ -205,14 +195,17 @@ class History:
         """Everything ever said, in full and in order, blanked and compacted messages too. Raises LogUnwritable."""
         if not self.path.exists():
             self._place(self._journal.flush(durable=True))
-        waiting = self._journal.waiting  # before the file is read: a line that is just being written is in one of them
+        waiting = self._journal.waiting  # before the file is read: what is written meanwhile is in both
+        known = -1
         try:
             if self._journal.length:
-                yield from originals(self.path)
+                for original in originals(self.path):
+                    known = original.ordinal
+                    yield original
         except OSError as error:
             raise unreadable(self.path, error) from error
         for entry in waiting:
-            yield from originals_of(entry)
+            yield from (original for original in originals_of(entry) if original.ordinal > known)
 
     # --- changes ------------------------------------------------------------------------------------------------
 
@@ -225,8 +218,9 @@ class History:
 
     async def append_durably(self, *messages: ModelMessage) -> None:
         """As `append`; returns when they are on the disk. Until then nothing else may change the history."""
-        entry = self._said(messages)
-        await off_loop(lambda: self._journal.add(entry, durable=True), then=self._place)
+        if messages:
+            self._journal.queue(self._said(messages))
+        await self._saved()
 
     def _said(self, messages: Sequence[ModelMessage]) -> MessagesEntry:
         """Take messages into the live history; their line."""
@@ -324,7 +318,8 @@ class History:
         """As `append_durably`: a turn ended. `cost` is its USD without compactions, None if unknown."""
         self._totals = self._totals.with_turn(usage, cost)
         entry = TurnEntry(now(), turn_id, stop_reason, usage, cost, self._next_ordinal, self._totals, error)
-        await off_loop(lambda: self._journal.add(entry, durable=True), then=self._place)
+        self._journal.queue(entry)
+        await self._saved()
 
     def record_memory(self, sentence: str | None) -> None:
         """Log that the memory write-back is done for all that was said so far, with what was remembered."""
@@ -338,6 +333,9 @@ class History:
     def release(self) -> None:
         """Let go of the messages, whoever still holds this history (docs/adr/0008). Nothing may be asked of it then."""
         self._show((), 0)
+
+    async def _saved(self) -> None:
+        await off_loop(lambda: self._journal.flush(durable=True), then=self._place)
 
     # --- the lockstep -------------------------------------------------------------------------------------------
 

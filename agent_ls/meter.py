@@ -44,18 +44,11 @@ class Meter:
     _instructions: int = field(init=False, default=0)
     _tools: int = field(init=False, default=0)
 
-    def begin_turn(self) -> None:
-        """A turn starts: its numbers are not in the history's totals yet."""
+    def take_turn_cost(self) -> float | None:
+        """USD of the turn, None if no price is known: it goes into the history's totals, and is no longer here."""
+        cost = self._turn_cost
         self._turn_cost, self._turn_input, self._turn_cached = None, 0, 0
-
-    def end_turn(self) -> None:
-        """The turn is in the history's totals now."""
-        self._turn_cost, self._turn_input, self._turn_cached = None, 0, 0
-
-    @property
-    def turn_cost(self) -> float | None:
-        """USD of the running turn, None if no price is known."""
-        return self._turn_cost
+        return cost
 
     def carries(self, parameters: ModelRequestParameters) -> None:
         """What a request carries besides messages: its estimate stands in until a response tells."""

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from typing import Literal
 
 from attrs import define, field
-
-logger = logging.getLogger(__name__)
 
 Notice = Literal["fixed", "guard", "compaction", "window"]
 
@@ -29,7 +26,6 @@ class Notices:
         """Say it in place of what was said before."""
         self._said.add(notice)
         self.warn(notice, message)
-        logger.warning("%s", message)
 
     def take_back(self, notice: Notice) -> None:
         """It is no longer so."""

@@ -54,6 +54,7 @@ class HistoryRecorder(AbstractCapability[Any]):
         self._tasks.add(asyncio.current_task())
         if self._known is not None:
             self._append(ctx.messages[self._known :])
+            self._known = len(ctx.messages)  # should the next line be cancelled
         await self.before_request(request_context.model_request_parameters)
         ctx.messages[:] = self.newest_messages()
         request_context.messages = list(ctx.messages)

@@ -14,8 +14,8 @@ from agent_ls.history import History
 from agent_ls.log.catalog import list_sessions, write_back_pending
 from agent_ls.memory.ask import ask_of
 from agent_ls.memory.store import MemoryStore
-from agent_ls.memory.write_back import Done, EndedSession, Pending, write_back
-from agent_ls.models import ResolvedModel, open_model
+from agent_ls.memory.write_back import Done, EndedSession, Pending, WriteBackOutcome, write_back
+from agent_ls.models import LOCAL, open_model
 from agent_ls.protocol import SessionId
 from agent_ls.settings import Settings
 
@@ -35,17 +35,7 @@ async def remember(history: History, store: MemoryStore, settings: Settings, on:
             messages=history.messages,
             on=on or datetime.now(UTC).date(),
         )
-        model = await _model(settings)
-        try:
-            outcome = await write_back(
-                store,
-                ended,
-                ask=ask_of(model.model),
-                enabled=settings.memory_compression_enabled,
-                seconds=_MODEL_SECONDS,
-            )
-        finally:
-            await model.aclose()
+        outcome = await _write_back(store, ended, settings)
         match outcome:
             case Done(line=line):
                 history.record_memory(line)
@@ -55,6 +45,24 @@ async def remember(history: History, store: MemoryStore, settings: Settings, on:
         logger.info("session %s will be remembered at the next start: %s", history.session_id, error)
     finally:
         history.close()
+
+
+async def _write_back(store: MemoryStore, ended: EndedSession, settings: Settings) -> WriteBackOutcome:
+    if not settings.memory_compression_enabled:  # then no model is needed, nor a key
+        return await write_back(store, ended, ask=_nobody, enabled=False)
+    model = await open_model(
+        settings.compaction_model or settings.model, window=settings.compaction_context_window_tokens
+    )
+    try:
+        # What `local` says of a session is not true, and a better model would read it for weeks.
+        can = model.name != LOCAL
+        return await write_back(store, ended, ask=ask_of(model.model), enabled=can, seconds=_MODEL_SECONDS)
+    finally:
+        await model.aclose()
+
+
+async def _nobody(*_: object, **__: object) -> str:
+    raise AssertionError("no model is asked when the memory is off")
 
 
 async def remember_left_over(sessions: Path, own: Container[SessionId], store: MemoryStore, settings: Settings) -> None:
@@ -72,8 +80,3 @@ async def remember_left_over(sessions: Path, own: Container[SessionId], store: M
                 logger.debug("session %s is left alone: %s", row.session_id, error)
                 continue
             await remember(history, store, settings, row.updated.date())
-
-
-async def _model(settings: Settings) -> ResolvedModel:
-    name = settings.compaction_model or settings.model
-    return await open_model(name, window=settings.compaction_context_window_tokens)

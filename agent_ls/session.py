@@ -9,15 +9,15 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import AsyncIterator, Coroutine, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 from attrs import define, field
 from pydantic_ai.messages import ModelRequest, ModelResponse, UserPromptPart
 from pydantic_ai.models import ModelRequestParameters
 
+from agent_ls.cancellation import CancelAbsorbed, cancel_once
 from agent_ls.client import Client
 from agent_ls.compaction.occupancy import Measure
 from agent_ls.compaction.round_room import room_for_answer, room_for_results
@@ -40,7 +40,6 @@ from agent_ls.protocol import (
     SessionOpened,
     SessionState,
     SessionUpdate,
-    StopReason,
     TextContent,
     TurnId,
     TurnUsage,
@@ -129,18 +128,19 @@ class Session:
         Raises SessionBusy unless `queue`, and AgentError for what ends a turn for good.
         """
         turn_id = _new_turn_id()
+        outcome = _CANCELLED  # while it waited for its turn or before the prompt was taken: nothing was said
         try:
-            async with self._flight("running", queue=queue):
-                self._turn_id = turn_id
-                outcome = await self._run_turn(prompt, turn_id)
-        except asyncio.CancelledError:
-            # Cancelled while it waited for its turn or before the prompt was taken: nothing was said.
-            if (task := asyncio.current_task()) is not None:
-                task.uncancel()
-            outcome = _CANCELLED
+            with CancelAbsorbed():
+                async with self._flight("running", queue=queue):
+                    self._turn_id = turn_id
+                    outcome = await self._run_turn(prompt, turn_id)
         finally:
             gauge = self.publish_gauge()
         return self._result(turn_id, outcome, gauge)
+
+    def not_begun(self) -> PromptResult:
+        """The result of a prompt that was cancelled before it got here."""
+        return self._result(_new_turn_id(), _CANCELLED, self.meter.gauge())
 
     async def compact(self, focus: str | None) -> CompactResult:
         """Full compaction by hand (CASCADE §7): idle only, otherwise the outcome is `busy`. Cancelling raises."""
@@ -189,7 +189,7 @@ class Session:
     def cancel(self) -> None:
         """Stop what runs, if anything does."""
         if self._task is not None:
-            self._task.cancel()
+            cancel_once(self._task)
 
     async def stop(self) -> None:
         """Cancel what runs and what waits to, for good; return when nothing runs any more."""
@@ -295,7 +295,7 @@ class Session:
     async def _run_turn(self, prompt: str | Sequence[ContentBlock], turn_id: TurnId) -> TurnOutcome:
         content = user_content(prompt, self.workspace)
         model = await self.setup.model()
-        self.meter.begin_turn()
+        self.meter.take_turn_cost()  # of a turn that a bug ended
         self.on_warning("declared-window", self.setup.window_warning())
         for update in user_updates(content):
             self.on_update(update)
@@ -314,34 +314,21 @@ class Session:
         try:
             outcome = await turn.run()
         except AgentError as error:
-            await _to_its_end(self._record(turn_id, "end_turn", turn.usage(), error.message))
+            with CancelAbsorbed():
+                cost = self.meter.take_turn_cost()
+                await self.history.record_turn(turn_id, "end_turn", turn.usage(), cost, error.message)
             raise
         finally:
             self._turn = None
-        # The answer is complete: a cancel gives up no more than the compaction after it.
-        await _to_its_end(self._finish(turn_id, outcome))
+        with CancelAbsorbed():  # the answer is complete: what a cancel gives up is the compaction after it
+            cost = self.meter.take_turn_cost()
+            await self.history.record_turn(turn_id, outcome.stop_reason, outcome.usage, cost)
+            if outcome.stop_reason != "cancelled":
+                await self.compactor.at_turn_end()
         return outcome
-
-    async def _finish(self, turn_id: TurnId, outcome: TurnOutcome) -> None:
-        await self._record(turn_id, outcome.stop_reason, outcome.usage)
-        if outcome.stop_reason != "cancelled":
-            await self.compactor.at_turn_end()
-
-    async def _record(self, turn_id: TurnId, stop: StopReason, usage: TurnUsage, error: str | None = None) -> None:
-        cost = self.meter.turn_cost
-        self.meter.end_turn()  # a gauge that is sent while the disk is slow must not count it twice
-        await self.history.record_turn(turn_id, stop, usage, cost, error)
 
     def _result(self, turn_id: TurnId, outcome: TurnOutcome, gauge: Gauge) -> PromptResult:
         return PromptResult(self.session_id, turn_id, outcome.stop_reason, outcome.text, outcome.usage, gauge)
-
-
-async def _to_its_end(work: Coroutine[Any, Any, None]) -> None:
-    try:
-        await work
-    except asyncio.CancelledError:
-        if (task := asyncio.current_task()) is not None:
-            task.uncancel()
 
 
 def _new_turn_id() -> TurnId:

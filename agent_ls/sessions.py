@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from agent_ls import __version__
+from agent_ls.cancellation import despite_cancel
 from agent_ls.client import Client
 from agent_ls.command_replies import run_command
 from agent_ls.errors import AgentError, ModelUnavailable, SessionNotFound
@@ -84,9 +85,11 @@ class Sessions:
 
     # --- conversation -------------------------------------------------------------------------------------------------
 
-    async def prompt(self, params: PromptParams) -> PromptResult:
-        """Run a turn, or the command the prompt is."""
-        folder, session = await self._session(params.workspace, params.text_document, params.session_id)
+    async def prompt(self, params: PromptParams, *, cancelled: bool = False) -> PromptResult:
+        """Run a turn, or the command the prompt is; neither if it was `cancelled` before it got here."""
+        (folder, session), cancelled_meanwhile = await despite_cancel(self._session(params, resume=True))
+        if cancelled or cancelled_meanwhile:
+            return session.not_begun()
         command = parse(plain_text(params.prompt))
         if command is not None:
             return await run_command(command, plain_text(params.prompt), folder, session)
@@ -94,12 +97,12 @@ class Sessions:
 
     async def compact(self, params: CompactParams) -> CompactResult:
         """Full compaction by hand."""
-        _, session = await self._session(params.workspace, params.text_document, params.session_id)
+        _, session = await self._session(params)
         return await session.compact(params.focus)
 
     async def undo_compaction(self, params: SessionParams) -> UndoResult:
         """Take back the last checkpoint."""
-        _, session = await self._session(params.workspace, params.text_document, params.session_id)
+        _, session = await self._session(params)
         return await session.undo_compaction()
 
     def steer(self, params: SteerParams) -> SteerResult:
@@ -108,24 +111,23 @@ class Sessions:
 
     def cancel(self, session_id: SessionId) -> None:
         """Stop what runs in an active session; nothing for one that is not."""
-        for folder in self._folders.values():
-            if folder.active is not None and folder.active.session_id == session_id:
-                folder.active.cancel()
+        if (folder := self._folder_where_active(session_id)) is not None and folder.active is not None:
+            folder.active.cancel()
 
     async def context(self, params: SessionParams) -> ContextResult:
         """What fills the window."""
-        _, session = await self._session(params.workspace, params.text_document, params.session_id)
+        _, session = await self._session(params)
         return session.context()
 
     # --- sessions -----------------------------------------------------------------------------------------------------
 
     async def list(self, params: SessionParams) -> SessionsResult:
         """The sessions of a folder, newest first."""
-        return SessionsResult(await self._folder(params.workspace, params.text_document).list())
+        return SessionsResult(await (await self._folder_for(params)).list())
 
     async def new(self, params: SessionParams) -> SessionOpened:
         """End the active session and begin a new one."""
-        session = await self._folder(params.workspace, params.text_document).new()
+        session = await (await self._folder_for(params)).new()
         return session.opened()
 
     async def resume(self, params: ResumeParams) -> SessionOpened:
@@ -138,7 +140,7 @@ class Sessions:
 
     async def close(self, params: SessionParams) -> SessionEnded:
         """End the active session."""
-        folder, session = await self._session(params.workspace, params.text_document, params.session_id)
+        folder, session = await self._session(params)
         await folder.close()
         return SessionEnded(session.session_id)
 
@@ -150,7 +152,7 @@ class Sessions:
 
     async def memory(self, params: SessionParams) -> MemoryResult:
         """The folder's memory file."""
-        return await self._folder(params.workspace, params.text_document).memory()
+        return await (await self._folder_for(params)).memory()
 
     async def status(self, params: SessionParams) -> StatusResult:
         """What is in force: what `agent-ls doctor` shows."""
@@ -161,7 +163,7 @@ class Sessions:
             name, available, message = model.name, True, f"{model.name} is ready to be asked."
         except ModelUnavailable as error:
             name, available, message = effective.settings.model or "", False, error.message
-        folder = self._folder(params.workspace, params.text_document)
+        folder = await self._folder_for(params)
         return StatusResult(
             version=__version__,
             protocol_version=PROTOCOL_VERSION,
@@ -192,22 +194,38 @@ class Sessions:
     # --- finding ------------------------------------------------------------------------------------------------------
 
     async def _session(
-        self, workspace: str | None, document: TextDocumentIdentifier | None, session_id: SessionId | None
+        self, params: PromptParams | CompactParams | SessionParams, *, resume: bool = False
     ) -> tuple[WorkspaceFolder, Session]:
-        if session_id is None:
-            folder = self._folder(workspace, document)
+        """The session of a request. One that is not active becomes it with `resume`, and is not found without."""
+        if params.session_id is None:
+            folder = self._folder(params.workspace, params.text_document)
             return folder, await folder.current()
-        for folder in self._folders.values():
-            if folder.active is not None and folder.active.session_id == session_id:
-                return folder, folder.active
-        folder = await self._folder_of(session_id)
-        return folder, await folder.resume(session_id)
+        active = self._folder_where_active(params.session_id)
+        if active is not None and active.active is not None:
+            return active, active.active
+        folder = await self._folder_of(params.session_id)
+        if not resume:
+            raise SessionNotFound(
+                f"The session {params.session_id} is not active: resume it first.", session_id=params.session_id
+            )
+        return folder, await folder.resume(params.session_id)
 
     def _active(self, session_id: SessionId) -> Session:
+        folder = self._folder_where_active(session_id)
+        if folder is None or folder.active is None:
+            raise SessionNotFound(f"No active session has the id {session_id}.", session_id=session_id)
+        return folder.active
+
+    def _folder_where_active(self, session_id: SessionId) -> WorkspaceFolder | None:
         for folder in self._folders.values():
             if folder.active is not None and folder.active.session_id == session_id:
-                return folder.active
-        raise SessionNotFound(f"No active session has the id {session_id}.", session_id=session_id)
+                return folder
+        return None
+
+    async def _folder_for(self, params: SessionParams) -> WorkspaceFolder:
+        if params.session_id is not None:
+            return await self._folder_of(params.session_id)
+        return self._folder(params.workspace, params.text_document)
 
     async def _folder_of(self, session_id: SessionId) -> WorkspaceFolder:
         for folder in self._folders.values():

@@ -21,6 +21,7 @@ from pydantic_ai.messages import AgentStreamEvent, ModelResponse
 from pydantic_ai.models import ModelRequestParameters
 from pydantic_ai.usage import UsageLimits
 
+from agent_ls.cancellation import CancelAbsorbed
 from agent_ls.errors import AgentError
 from agent_ls.history import History
 from agent_ls.models import ContextOverflow, Fatal, ResolvedModel, Transient, classify, retry_delays, seconds_to_wait
@@ -100,10 +101,8 @@ class Turn:
         """Run the turn. Being cancelled is an outcome, not an error. Raises AgentError when it fails for good."""
         self.start = len(self.history.messages) - 1
         try:
-            return await self._run_legs()
-        except asyncio.CancelledError:
-            if (task := asyncio.current_task()) is not None:
-                task.uncancel()
+            with CancelAbsorbed():
+                return await self._run_legs()
             return self._outcome("cancelled")
         finally:
             self.history.close_dangling_calls()

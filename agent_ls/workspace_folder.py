@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from attrs import define, field
 
+from agent_ls.cancellation import despite_cancel
 from agent_ls.client import Client
 from agent_ls.errors import SessionBusy, SessionNotFound
 from agent_ls.garbage import never_look_again
@@ -47,6 +48,8 @@ class WorkspaceFolder:
     _directory: SessionDirectory | None = field(init=False, default=None)
     _active: Session | None = field(init=False, default=None)
     _farewells: set[asyncio.Task[None]] = field(init=False, factory=set)
+    _left_over: asyncio.Task[None] | None = field(init=False, default=None)
+    """Remembers what killed sessions could not."""
     _changing: asyncio.Lock = field(init=False, factory=asyncio.Lock)
     """Held while another session becomes the active one."""
 
@@ -92,7 +95,10 @@ class WorkspaceFolder:
         own = await asyncio.to_thread(self.own_sessions.ids)
         newest = latest_session(self._sessions_directory, own) if session_id == LATEST else None
         path = newest or find_session(self._sessions_directory, session_id)
-        history = await asyncio.to_thread(History.resume, path)
+        history, cancelled = await despite_cancel(asyncio.to_thread(History.resume, path))
+        if cancelled:
+            history.close()
+            raise asyncio.CancelledError
         never_look_again()  # at its messages
         try:
             await self.close()
@@ -103,6 +109,7 @@ class WorkspaceFolder:
         if history.session_id not in own:
             self.own_sessions.add(history.session_id)
             self.client.show("info", _BEGUN_ELSEWHERE)
+        self.finish_pending_memories()
         return self._active
 
     async def close(self) -> SessionId | None:
@@ -177,12 +184,15 @@ class WorkspaceFolder:
     def finish_pending_memories(self) -> None:
         """Write what sessions that were killed could not, from their logs (DESIGN §7), in the background."""
         own = self.own_sessions.ids()
-        self._in_background(remember_left_over(self._sessions_directory, own, self.store, self.settings.current))
+        work = remember_left_over(self._sessions_directory, own, self.store, self.settings.current)
+        self._left_over = self._in_background(work)
 
     async def shutdown(self, seconds: float) -> None:
-        """End everything; write-backs get `seconds`, what they leave is done at the next start."""
-        if self._active is not None:
-            await self._active.stop()
+        """End everything. A turn gets `seconds` to stop, and write-backs as long: the next start does the rest."""
+        if (active := self._active) is not None:
+            await asyncio.wait({asyncio.ensure_future(active.stop())}, timeout=seconds)
+            if active.is_busy:
+                return  # the disk hangs, say: the process ends all the same
             await self.close()
         if self._farewells:
             await asyncio.wait(self._farewells, timeout=seconds)
@@ -228,7 +238,8 @@ class WorkspaceFolder:
         if self._farewells:
             await asyncio.wait(self._farewells)
 
-    def _in_background(self, work: Coroutine[Any, Any, None]) -> None:
+    def _in_background(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(work)
         self._farewells.add(task)
         task.add_done_callback(self._farewells.discard)
+        return task

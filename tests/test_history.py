@@ -22,6 +22,7 @@ from agent_ls.tokens import Tokens
 
 from .disk.faulty_files import FaultyFiles
 from .log.strategies import answer, calls, dump, prompt, results
+from .persisted import persisted
 
 USAGE = TurnUsage(input_tokens=10, output_tokens=2, cache_read_tokens=5, requests=1)
 
@@ -93,7 +94,7 @@ def test_what_was_said_is_there_again(history: History) -> None:
     asyncio.run(history.append_durably(answer("two"), prompt("three")))
     again = resumed(history)
     assert texts(again.messages) == ["one", "two", "three"]
-    assert again.persisted == 3
+    assert persisted(again) == 3
     assert again.session_id == history.session_id
     assert again.header == history.header
     again.close()
@@ -159,7 +160,7 @@ def test_a_log_that_can_only_be_read_is_resumed_unsaved(history: History, files:
     assert texts(again.messages) == ["one"]
     assert "No space left" in str(again.unsaved_reason)
     again.append(answer("two"))
-    assert again.persisted == 1
+    assert persisted(again) == 1
     work(files)
     again.append(prompt("three"))
     assert again.unsaved_reason is None
@@ -193,12 +194,12 @@ def test_a_failed_write_leaves_the_message_live_and_the_next_one_writes_both(
     with caplog.at_level(logging.WARNING):
         history.append(answer("two"))
         history.append(prompt("three"))
-    assert (texts(history.messages), history.persisted) == (["one", "two", "three"], 1)
+    assert (texts(history.messages), persisted(history)) == (["one", "two", "three"], 1)
     assert "No space left on device" in str(history.unsaved_reason)
     assert len(caplog.records) == 1
     work(files)
     history.append(answer("four"))
-    assert (history.persisted, history.unsaved_reason) == (4, None)
+    assert (persisted(history), history.unsaved_reason) == (4, None)
     assert texts(resumed(history).messages) == ["one", "two", "three", "four"]
 
 
@@ -206,11 +207,11 @@ def test_a_session_that_never_had_a_disk_is_saved_once_there_is_one(history: His
     fail(files)
     history.append(prompt("one"))
     asyncio.run(history.record_turn(TurnId("t"), "end_turn", USAGE))
-    assert history.persisted == 0
+    assert persisted(history) == 0
     assert [each.message for each in history.originals()] == list(history.messages)
     work(files)
     history.append()
-    assert history.persisted == 1
+    assert persisted(history) == 1
     assert resumed(history).totals.turns == 1
 
 
@@ -219,13 +220,13 @@ def test_fault_34_a_checkpoint_that_cannot_be_written_changes_nothing(
     history: History, files: FaultyFiles, step: int
 ) -> None:
     history.append(prompt("one"), answer("two"), prompt("three"))
-    before = (history.messages, history.persisted, history.path.read_bytes(), history.totals)
+    before = (history.messages, persisted(history), history.path.read_bytes(), history.totals)
     files.steps = {files.count + step}
     if step < 2:
         with pytest.raises(LogUnwritable, match="No space left"):
             history.compact(checkpoint("c1", 2))
         assert history.messages is before[0]
-        assert (history.messages, history.persisted, history.path.read_bytes(), history.totals) == before
+        assert (history.messages, persisted(history), history.path.read_bytes(), history.totals) == before
         assert history.last_compaction is None
     work(files)
     history.append(answer("four"))
@@ -351,7 +352,7 @@ def test_a_blanked_message_is_read_again_from_the_log(history: History) -> None:
     assert history.elide(blanked(history.messages, 2)) == 1
     assert texts(history.messages)[2] == "[elided]"
     assert dump([history.original(2)]) == dump([big])
-    assert history.persisted == 3
+    assert persisted(history) == 3
     assert b"[elided]" not in history.path.read_bytes()
     assert texts(resumed(history).messages)[2] == "x" * 1000
 
@@ -426,7 +427,7 @@ def test_fault_15_a_cancel_is_closed_alike_live_and_on_resume(history: History) 
     interrupted = history.messages[3].parts[0]
     assert isinstance(interrupted, ToolReturnPart)
     assert (interrupted.tool_call_id, interrupted.outcome) == ("b", "interrupted")
-    assert history.persisted == 4
+    assert persisted(history) == 4
     history.append(prompt("next"), answer("done"))
     again = resumed(history)
     assert dump(again.messages) == dump(history.messages)
@@ -448,10 +449,10 @@ def test_unsaved_messages_and_made_up_results_keep_their_count(history: History,
     history.append(calls("a"))
     history.close_dangling_calls()
     history.append(prompt("next"))
-    assert (len(history.messages), history.persisted) == (4, 1)
+    assert (len(history.messages), persisted(history)) == (4, 1)
     work(files)
     history.append()
-    assert history.persisted == 4
+    assert persisted(history) == 4
     assert dump(resumed(history).messages) == dump(history.messages)
 
 

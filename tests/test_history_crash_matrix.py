@@ -171,3 +171,13 @@ def test_a_clock_that_goes_backwards_changes_no_order(tmp_path: Path, monkeypatc
     (row,) = list_sessions(history.path.parent)
     assert row.updated < row.created
     assert row.messages == len(list(history.originals()))
+
+
+def test_what_a_full_disk_refused_is_saved_at_the_end_if_there_is_room_by_then(tmp_path: Path) -> None:
+    files = FaultyFiles("fails", range(10_000))
+    history = History.create(tmp_path, directory=folder(tmp_path / "sessions"), files=files)
+    history.append(prompt("one"), answer("two"))
+    assert history.unsaved_reason
+    files.steps = range(0)
+    history.close()
+    assert on_disk(history) == told_by(history.messages)

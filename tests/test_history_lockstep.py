@@ -21,6 +21,7 @@ from agent_ls.tokens import Tokens
 
 from .disk.faulty_files import Fault, FaultyFiles
 from .log.strategies import answer, calls, dump, prompt, results
+from .persisted import persisted
 
 
 def answers(message: ModelMessage) -> bool:
@@ -170,7 +171,7 @@ class Lockstep(RuleBasedStateMachine):
 
     @rule()
     def die_and_resume(self) -> None:
-        unwritten = len(self.history.messages) - self.history.persisted
+        unwritten = len(self.history.messages) - persisted(self.history)
         lost = [each for each in self.live[len(self.live) - unwritten :] if not self.is_made_up(each)]
         for messages in (self.live, self.logged, self.everything):
             del messages[len(messages) - (unwritten if messages is self.live else len(lost)) :]
@@ -207,16 +208,16 @@ class Lockstep(RuleBasedStateMachine):
 
     @invariant()
     def disk_is_the_persisted_part_of_memory(self) -> None:
-        assert 0 <= self.history.persisted <= len(self.live)
+        assert 0 <= persisted(self.history) <= len(self.live)
         if self.history.unsaved_reason is None and self.everything:
-            assert self.history.persisted == len(self.live)
+            assert persisted(self.history) == len(self.live)
         if not self.history.path.exists():
-            assert self.history.persisted == 0
+            assert persisted(self.history) == 0
             return
         told = replay(self.history.path)
-        persisted = self.live[: self.history.persisted]
-        assert dump(each.message for each in told.live) == dump(close_dangling_calls(persisted))
-        if self.history.persisted == len(self.live) and not self.open_calls:
+        saved = self.live[: persisted(self.history)]
+        assert dump(each.message for each in told.live) == dump(close_dangling_calls(saved))
+        if persisted(self.history) == len(self.live) and not self.open_calls:
             assert told.first_after_checkpoint == self.history.first_after_checkpoint
             assert told.checkpoint == self.history.last_compaction
         assert told == replay_forwards(self.history.path)

@@ -1,1 +1,1 @@
-"""How every file of ours is written: the operating system behind a port, and files that are whole or not there."""
+"""How logs, memory, approvals, outputs and edits are written: the system behind a port, files whole or not there."""

@@ -6,11 +6,12 @@ import asyncio
 from collections.abc import AsyncIterator
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lsprotocol import types
 
 from agent_ls import protocol
+from agent_ls.cancellation import cancel_once, despite_cancel
 from agent_ls.features.host import Host
 from agent_ls.protocol import (
     CancelParams,
@@ -25,10 +26,6 @@ from agent_ls.protocol import (
     UndoResult,
 )
 from agent_ls.wire.converter import BadParams
-from agent_ls.wire.jsonrpc import cancel_once
-
-if TYPE_CHECKING:
-    from agent_ls.sessions import Sessions
 
 
 def register(host: Host) -> None:
@@ -36,11 +33,12 @@ def register(host: Host) -> None:
 
     async def prompt(params: PromptParams) -> PromptResult:
         async with _progress(host, params.work_done_token, "Agent"):
-            sessions = await _sessions_despite_cancel(host)
+            # Neovim never calls back for -32800, so a cancelled prompt answers with a result, however early it was.
+            sessions, cancelled = await despite_cancel(host.sessions())
             from agent_ls.prompt_content import ImageNotDecodable  # with pydantic-ai, so not before it is needed
 
             try:
-                return await sessions.prompt(params)
+                return await sessions.prompt(params, cancelled=cancelled)
             except ImageNotDecodable as bad:
                 raise BadParams([f"$.{bad}"]) from bad
 
@@ -67,23 +65,6 @@ def register(host: Host) -> None:
     wire.serve(protocol.STEER, SteerParams, steer)
     wire.serve(protocol.CONTEXT, SessionParams, context)
     wire.serve_notification(protocol.CANCEL, CancelParams, cancel)
-
-
-async def _sessions_despite_cancel(host: Host) -> Sessions:
-    """The sessions; a cancel that comes before they are there reaches the session, which makes a result of it.
-
-    Neovim never calls back for -32800, so a cancelled prompt answers with a result (facts A2).
-    """
-    try:
-        return await host.sessions()
-    except asyncio.CancelledError:
-        task = asyncio.current_task()
-        if task is None or not task.cancelling():
-            raise
-        task.uncancel()
-        sessions = await host.sessions()
-        task.cancel()
-        return sessions
 
 
 @asynccontextmanager

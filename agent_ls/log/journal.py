@@ -66,15 +66,17 @@ class Journal:
 
     @property
     def waiting(self) -> Sequence[MessagesEntry]:
-        """The messages that the log does not hold yet."""
-        with self._one_at_a_time:
-            return [entry for entry in self._waiting if isinstance(entry, MessagesEntry)]
+        """The messages that the log does not hold yet, or holds since a moment ago. Waits for no disk."""
+        return [entry for entry in self._waiting.copy() if isinstance(entry, MessagesEntry)]
 
     def add(self, entry: WritableEntry, *, durable: bool = False) -> list[Written]:
         """Queue `entry` and write all that waits. Never raises: see `unsaved_reason`."""
-        with self._one_at_a_time:
-            self._waiting.append(entry)
-            return self.flush(durable=durable)
+        self.queue(entry)
+        return self.flush(durable=durable)
+
+    def queue(self, entry: WritableEntry) -> None:
+        """Let `entry` wait for the next `flush`, behind what waits already."""
+        self._waiting.append(entry)
 
     def flush(self, *, durable: bool = False) -> list[Written]:
         """Write all that waits, with `durable` to the disk. Never raises: see `unsaved_reason`."""
@@ -122,8 +124,9 @@ class Journal:
     def close(self) -> None:
         """Write what waits, sync and let go of the log. Nothing can be written afterwards; reading goes on."""
         with self._one_at_a_time:
-            if self._log is not None:
+            if self._log is not None or self.waiting:
                 self.flush(durable=True)
+            if self._log is not None:
                 self._log.close()
                 self._log = None
             self._closed = True

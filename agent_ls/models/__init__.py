@@ -6,11 +6,12 @@ and call `resolve_model` in a worker thread (an SDK takes seconds to import). A 
 """
 
 from agent_ls.models.provider_errors import ContextOverflow, FailureKind, Fatal, ProviderFailure, Transient, classify
-from agent_ls.models.registry import ResolvedModel, default_model_name, resolve_model
+from agent_ls.models.registry import LOCAL, ResolvedModel, default_model_name, resolve_model
 from agent_ls.models.retries import retry_delays, seconds_to_wait
 from agent_ls.models.shared import open_model
 
 __all__ = [
+    "LOCAL",
     "ContextOverflow",
     "FailureKind",
     "Fatal",

@@ -22,6 +22,7 @@ from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
 from pygls.protocol.json_rpc import JsonRPCNotification, JsonRPCRequestMessage, JsonRPCResponseMessage
 from pygls.protocol.language_server import lsp_method
 
+from agent_ls.cancellation import cancel_once
 from agent_ls.protocol import (
     INTERNAL_ERROR,
     INVALID_REQUEST,
@@ -388,12 +389,6 @@ class AgentProtocol(DocumentSync):
         known = usable_id(params.token) is not None and params.token in self.progress.tokens
         if known:
             self.progress.tokens[params.token].cancel()
-
-
-def cancel_once(task: asyncio.Task[Any]) -> None:
-    """Cancel a task unless it was: a second CancelledError would stop it in the middle of ending well."""
-    if not task.cancelling():
-        task.cancel()
 
 
 async def _handled(handler: Handler, params: Any) -> Any:

@@ -42,6 +42,20 @@ async def test_the_loop_goes_on_while_the_disk_is_slow(tmp_path: Path) -> None:
     assert [each.message for each in history.originals()] == [ONE, CALLS]
 
 
+async def test_what_was_said_is_told_once_while_its_line_is_written(tmp_path: Path) -> None:
+    files = SlowFiles()
+    history = History.create(tmp_path, files=files)
+    history.append(ONE)
+    saying = asyncio.ensure_future(history.append_durably(TWO))
+    for _ in range(2):
+        await asyncio.sleep(0)
+        assert [each.message for each in history.originals()] == [ONE, TWO]
+        await asyncio.to_thread(files.waits.wait)
+    files.go_on.set()
+    await saying
+    assert [each.message for each in history.originals()] == [ONE, TWO]
+
+
 async def test_a_cancel_while_the_disk_is_slow_waits_for_the_line(tmp_path: Path) -> None:
     files = SlowFiles()
     history = History.create(tmp_path, files=files)

@@ -49,3 +49,18 @@ def test_a_slow_disk_holds_up_its_turn_alone(start_server: StartServer, workspac
         result = client.response(slow)["result"]
         assert (result["stopReason"], result["text"]) == ("end_turn", "Slow.")
         assert client.shut_down() == 0
+
+
+def test_a_disk_that_hangs_does_not_keep_the_server_alive(
+    start_server: StartServer, tmp_path: Path
+) -> None:
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    command = (sys.executable, "-c", _SERVER, str(gate), "--stdio")
+    with Simulator(replies=[Reply("Slow.")]) as simulator:
+        client = start_server(simulator, command=command, settings={"memoryCompressionEnabled": False})
+        client.start_request("agent/prompt", {"prompt": "one"})
+        with gate.open("wb"):
+            assert client.request("shutdown") is None
+        client.notify("exit")
+        assert client.process.wait(30) == 0
