@@ -50,6 +50,10 @@ def on_disk(workspace: Path) -> History:
     return history
 
 
+def open_files() -> set[Path]:
+    return {each.resolve() for each in Path("/proc/self/fd").iterdir()}
+
+
 async def active_in(sessions: Sessions, workspace: Path) -> SessionId:
     return (await sessions.context(SessionParams(workspace=str(workspace)))).session_id
 
@@ -137,7 +141,7 @@ async def test_a_resume_that_is_cancelled_leaves_the_log_to_others(
             await resuming
         await asyncio.to_thread(done.wait)
     await sessions.status(SessionParams())  # whatever was left to do has been done by now
-    assert str(old.path) not in {str(each.resolve()) for each in Path("/proc/self/fd").iterdir()}
+    assert old.path not in open_files()
     History.resume(old.path).close()
 
 
