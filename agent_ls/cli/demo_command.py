@@ -24,6 +24,7 @@ from agent_ls.demo.local_text import LocalText
 from agent_ls.demo.provider import DemoProvider
 from agent_ls.demo.script import Step
 from agent_ls.demo.workspace import FIXED_LINE
+from agent_ls.installation import how_to_run
 
 Json = Mapping[str, Any]
 
@@ -33,8 +34,8 @@ _INTRODUCTION: Final = (
     "by a very small model on this machine, so do not expect wisdom of them."
 )
 _NEXT: Final = (
-    ("agent-ls chat", "talk to it here, in a folder of yours (--model anthropic:…, openai:… or local)"),
-    ("agent-ls doctor", "which model and settings it would use, and what is missing"),
+    (how_to_run("chat"), "talk to it here, in a folder of yours (--model anthropic:…, openai:… or local)"),
+    (how_to_run("doctor"), "which model and settings it would use, and what is missing"),
     ("README.md", "a minute with Neovim, with VS Code, with any LSP client"),
 )
 _CHARACTERS_READ_PER_SECOND: Final = 60
@@ -174,12 +175,12 @@ class Demo:
         again = await self._start(provider)
         after = await self._opened(again)
         self.terminal.paragraph(
-            f"{before.messages} messages before that turn, {after.messages} now: the same ones, and of the killed turn "
-            "its prompt, the call it was about to make, and a note that it was interrupted."
+            f"{before.messages} messages in the log before that turn, {after.messages} now: the same ones, and the two "
+            "of the killed turn, its prompt and the call it was about to make."
         )
         self._show_gauge(after.gauge)
         same = after.history[: len(before.history)] == before.history
-        self._check(same and after.messages > before.messages, "after kill -9 every message is still there")
+        self._check(same and after.messages == before.messages + 2, "after kill -9 every message is still there")
         self._check(_user_words(after.history)[-1] == step.prompt, "so is the prompt of the turn that was killed")
         await self._step(again, script.GO_ON)
         return again
@@ -282,7 +283,8 @@ class Demo:
             return 1
         say.line(f"Everything shown was checked, in {seconds:.0f} seconds. What next:", "bold")
         for what, why in _NEXT:
-            say.paragraph(why, first=f"  {what:<17}", indent=" " * 19)
+            say.line(f"  {what}")
+            say.paragraph(why, "dim", first="    ", indent="    ")
         return 0
 
 

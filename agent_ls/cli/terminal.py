@@ -164,6 +164,9 @@ class Terminal:
         """Show that a tier started, or how it ended."""
         name = "microcompaction" if event["tier"] == "micro" else "full compaction"
         when = _TRIGGERS.get(event["trigger"], event["trigger"])
+        if (event["tier"], event["trigger"]) == ("micro", "manual"):
+            # Nobody can ask for one; what an undo brings back is too much as it was.
+            when = "after the undo"
         match event["status"]:
             case "started":
                 self._marked(f"{name} {when}: a model writes a summary …")

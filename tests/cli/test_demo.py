@@ -20,9 +20,10 @@ IN_ORDER = (
     "full compaction before the next request: a model writes a summary",
     "full compaction before the next request: ",
     "● Recall billing_70",
+    "microcompaction after the undo: ",
     "The last compaction is undone",
     "$ kill -9",
-    "messages before that turn",
+    "messages in the log before that turn",
     "Tool definitions",
     "Everything shown was checked",
 )
@@ -65,9 +66,16 @@ def test_the_demo_shows_what_it_promises(tmp_path: Path) -> None:
 @pytest.mark.timeout(600)
 def test_without_the_local_model_the_demo_shows_the_same_and_says_how_to_get_it(tmp_path: Path) -> None:
     hostile = {"AGENT_LS_PERMISSION_MODE": "readOnly", "HTTP_PROXY": "http://127.0.0.1:9"}
-    done = demo(tmp_path, ["-c", WITHOUT_THE_MODEL], **hostile)
+    # As in a clone: its `.venv/bin` is on nobody's PATH.
+    own = str(Path(sys.executable).parent)
+    path = os.pathsep.join(folder for folder in os.environ["PATH"].split(os.pathsep) if folder != own)
+    done = demo(tmp_path, ["-c", WITHOUT_THE_MODEL], **hostile, PATH=path)
     held(done)
-    assert "agent-ls install-local" in done.stdout
+    assert "agent-ls[local]" in done.stdout
+    _, _, what_next = done.stdout.partition("What next:")
+    program = what_next.split()[0]
+    shown = subprocess.run([program, "--version"], capture_output=True, text=True, check=True)
+    assert shown.stdout.startswith("agent-ls "), "the command can be typed as it stands there"
 
 
 def test_a_claim_that_does_not_hold_is_named_and_fails_the_demo(tmp_path: Path) -> None:
