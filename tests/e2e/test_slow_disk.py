@@ -51,9 +51,7 @@ def test_a_slow_disk_holds_up_its_turn_alone(start_server: StartServer, workspac
         assert client.shut_down() == 0
 
 
-def test_a_disk_that_hangs_does_not_keep_the_server_alive(
-    start_server: StartServer, tmp_path: Path
-) -> None:
+def test_a_disk_that_hangs_does_not_keep_the_server_alive(start_server: StartServer, tmp_path: Path) -> None:
     gate = tmp_path / "gate"
     os.mkfifo(gate)
     command = (sys.executable, "-c", _SERVER, str(gate), "--stdio")
