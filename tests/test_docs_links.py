@@ -114,6 +114,13 @@ def test_named_settings_exist(page: Path) -> None:
         assert name.lower() in known, name
 
 
+def test_variables_of_the_scripts_are_not_taken_for_settings() -> None:
+    """The prefix is the settings': doctor and chat would call any other name with it an unknown setting."""
+    for script in [*(ROOT / "scripts").iterdir(), *(ROOT / ".ci").glob("*"), ROOT / "CONTRIBUTING.md"]:
+        for name in re.findall(r"AGENT_LS_(\w+)", text_of(script)) if script.is_file() else ():
+            assert name.lower() in FIELDS, f"{name} in {script.name}"
+
+
 METHODS: Final = {value for value in vars(protocol).values() if isinstance(value, str) and value.startswith("agent/")}
 
 
