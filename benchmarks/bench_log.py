@@ -1,4 +1,4 @@
-"""The log: append and history size, resume beside parsing what is live, a list of a thousand sessions (issue 7).
+"""The log: append and history size, resume beside parsing what is live, a list of a thousand sessions.
 
     python -m benchmarks.bench_log [--megabytes 20,200]
 

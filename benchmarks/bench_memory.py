@@ -1,4 +1,4 @@
-"""Resident memory of the server, in MiB: idle, after the first answer, and with a long session (issue 7).
+"""Resident memory of the server, in MiB: idle, after the first answer, and with a long session.
 
 python -m benchmarks.bench_memory [--megabytes N]
 """

@@ -1,4 +1,4 @@
-"""What a person waits for besides the model: a warm prompt through the whole server, beside a plain run (issue 7).
+"""What a person waits for besides the model: a warm prompt through the whole server, beside a plain run.
 
     python -m benchmarks.bench_prompt [--prompts N]
 

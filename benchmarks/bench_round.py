@@ -1,4 +1,4 @@
-"""What a round costs beside the model: ours at no history and at 10 MB, and a plain pydantic-ai run (issue 7).
+"""What a round costs beside the model: ours at no history and at 10 MB, and a plain pydantic-ai run.
 
     python -m benchmarks.bench_round [--megabytes N] [--rounds N]
 

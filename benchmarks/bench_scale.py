@@ -1,4 +1,4 @@
-"""What looks through a history, at one, two and ten million tokens: linear or better (issue 7).
+"""What looks through a history, at one, two and ten million tokens: linear or better.
 
     python -m benchmarks.bench_scale [--millions 1,2,10] [--rounds N]
 

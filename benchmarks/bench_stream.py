@@ -1,4 +1,4 @@
-"""From a provider's delta over HTTP, through the whole server, to the client's hands, beside a plain run (issue 7).
+"""From a provider's delta over HTTP, through the whole server, to the client's hands, beside a plain run.
 
     python -m benchmarks.bench_stream [--deltas N]
 

@@ -20,6 +20,7 @@ PAGES: Final = sorted(
     for folder in (".", "docs", "docs/adr", "benchmarks", "editors/vscode")
     for page in (ROOT / folder).glob("*.md")
 )
+"""Without docs/spec: the names in it are those of the beginning."""
 SUFFIXES: Final = "py|md|ts|lua|toml|json|sh|xz|txt|css"
 FOLDERS: Final = ("", "agent_ls", "docs", "tests", "tests/tools", "editors/vscode")
 """Where a page may mean a path from: the project's root, the package, or the folder the page says it is about."""
@@ -112,6 +113,20 @@ def test_named_settings_exist(page: Path) -> None:
         assert name in known, name
     for name in re.findall(r"AGENT_LS_((?:COMPACTION|MEMORY|PERMISSION|MICROCOMPACTION)_[A-Z_]+)", text_of(page)):
         assert name.lower() in known, name
+
+
+@pytest.mark.parametrize("folder", ["agent_ls", "tests", "benchmarks", "editors/neovim", "editors/vscode/src", "docs"])
+def test_what_comments_cite_is_there(folder: str) -> None:
+    spec = {page.stem: text_of(page) for page in (ROOT / "docs" / "spec").glob("*.md")}
+    for path in (path for suffix in ("py", "lua", "ts", "md") for path in (ROOT / folder).rglob(f"*.{suffix}")):
+        text = text_of(path)
+        for page, section in re.findall(r"\b(DESIGN|CASCADE) §(\d+)", text):
+            assert f"\n## {section}. " in spec[page], f"{page} §{section} in {path.name}"
+        for number in re.findall(r"\bFAULTS (\d+)", text):
+            assert re.search(rf"^ ?{number}\. ", spec["FAULTS"], re.MULTILINE), f"FAULTS {number} in {path.name}"
+        for heading in re.findall(r'\bPROTOCOL "([^"]+)"', text):
+            assert heading.partition("(")[0] in spec["PROTOCOL"], f"PROTOCOL {heading!r} in {path.name}"
+        assert not re.search(r"\b(?:facts [A-Z]|issue )\d", text), f"{path.name} cites what is not in the clone"
 
 
 def test_variables_of_the_scripts_are_not_taken_for_settings() -> None:

@@ -1,4 +1,4 @@
-"""A whole session with a kill, or a failure, at every single file operation: enumerated, not sampled (issue 6)."""
+"""A whole session with a kill, or a failure, at every single file operation: enumerated, not sampled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The hot paths take no more instructions than they did (issue 7): counted, never timed."""
+"""The hot paths take no more instructions than they did: counted, never timed."""
 
 from __future__ import annotations
 

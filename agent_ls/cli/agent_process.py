@@ -51,7 +51,7 @@ class Listener(Protocol):
 
 
 class _PlainProtocol(JsonRPCProtocol):
-    """Params and results stay JSON values: pygls would make named tuples of them and lose keys (facts A1)."""
+    """Params and results stay JSON values: pygls would make named tuples of them and lose keys."""
 
     def structure_message(self, data: dict[str, Any]) -> dict[str, Any]:
         return data

@@ -1,4 +1,4 @@
-"""Whether a model's compression of the memory may replace it: checked, never believed (issue 4).
+"""Whether a model's compression of the memory may replace it: checked, never believed.
 
 What a person wrote is not at stake: a model only ever gets to replace the dated bullets. Those are compared by their
 content words, which works for any language without knowing it: ideographs count in pairs, other scripts by word.

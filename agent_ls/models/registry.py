@@ -1,4 +1,4 @@
-"""Model name -> a model that can be asked (DESIGN §8, issue 2 item 6).
+"""Model name -> a model that can be asked (DESIGN §8).
 
 Names are pydantic-ai's (`anthropic:claude-sonnet-5-5`, `openai:gpt-6.1-sol`), and `local`. Keys and base URLs come from
 the environment of the process alone: nothing in a workspace can point the model elsewhere (DESIGN §6).

@@ -56,7 +56,7 @@ class Figures:
 
     @property
     def reached(self) -> bool:
-        """Whether it did what issue 3 wants: nothing refused, lost or dangling, no request above the window."""
+        """Whether it did what it must: nothing refused, lost or dangling, no request above the window."""
         return not self.refused and not self.lost and self.largest <= self.window
 
 

@@ -64,7 +64,7 @@ def test_a_client_without_any_plugin_can_do_everything(start_server: StartServer
 
 
 def test_a_prompt_cancelled_before_the_server_is_ready_has_a_result(start_server: StartServer) -> None:
-    """Neovim never calls back for an error -32800 (facts A2)."""
+    """Neovim never calls back for an error -32800 (its rpc.lua drops the answer), so a result it is."""
     with Simulator(replies=[Reply("Too late.")]) as simulator:
         client = start_server(simulator)
         identifier = client.start_request("agent/prompt", {"prompt": "Never mind."})

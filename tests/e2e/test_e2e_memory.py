@@ -1,4 +1,4 @@
-"""The memory through the real server: two at once, killed at shutdown, by hand (issue 4, FAULTS 29, 47)."""
+"""The memory through the real server: two at once, killed at shutdown, by hand (FAULTS 29, 47)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recorded sessions through the real server over HTTP in windows too small for them (issue 3).
+"""Recorded sessions through the real server over HTTP in windows too small for them.
 
 `python -m benchmarks.replay_sessions` does the same with every session and more windows.
 """

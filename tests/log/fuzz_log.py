@@ -1,4 +1,4 @@
-"""Replays logs with damaged bytes (issue 6).
+"""Replays logs with damaged bytes.
 
 Each damaged log must load, from both ends alike, into a history that a provider accepts. The short form runs with the
 tests (`test_fuzz_log.py`), the long one with `scripts/attack`.

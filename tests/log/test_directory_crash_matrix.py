@@ -1,4 +1,4 @@
-"""The workspace's own directory, with a kill, a power cut or a refusal at every operation that makes it (issue 6)."""
+"""The workspace's own directory, with a kill, a power cut or a refusal at every operation that makes it."""
 
 from __future__ import annotations
 

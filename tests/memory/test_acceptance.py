@@ -1,4 +1,4 @@
-"""What a model's compression must be to replace a session's bullets (issue 4)."""
+"""What a model's compression must be to replace a session's bullets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A line for MEMORY.md, with a kill, a power cut or a refusal at every single file operation (issue 6)."""
+"""A line for MEMORY.md, with a kill, a power cut or a refusal at every single file operation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The small offline model as the memory's model: what it cannot do, the clamp does (issue 4)."""
+"""The small offline model as the memory's model: what it cannot do, the clamp does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Real processes over one memory: at once, and killed at any moment (FAULTS 47, issue 4)."""
+"""Real processes over one memory: at once, and killed at any moment (FAULTS 47)."""
 
 from __future__ import annotations
 

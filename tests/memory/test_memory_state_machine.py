@@ -1,4 +1,4 @@
-"""After any sequence of write-backs, failing models, kills and concurrent servers the memory is whole (issue 4)."""
+"""After any sequence of write-backs, failing models, kills and concurrent servers the memory is whole."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tools write, with a kill, a power cut or a refusal at every single file operation (issue 6).
+"""What the tools write, with a kill, a power cut or a refusal at every single file operation.
 
 The person's own files, the answers that hold for good and the outputs that were too long.
 """

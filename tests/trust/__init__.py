@@ -1,1 +1,1 @@
-"""Counted attacks (issue 6): `scripts/attack` runs them in full, the tests beside them run the same code in short."""
+"""Counted attacks: `scripts/attack` runs them in full, the tests beside them run the same code in short."""

@@ -1,4 +1,4 @@
-"""All counted attacks of issue 6, in full: `scripts/attack`. Prints the seed first and a table at the end.
+"""All counted attacks, in full: `scripts/attack`. Prints the seed first and a table at the end.
 
 An attack that is not withstood ends the run with its traceback, which names the seed of its shard; status 1.
 """

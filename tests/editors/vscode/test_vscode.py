@@ -1,4 +1,4 @@
-"""VS Code's real workbench, driven in Chromium against the real server and the strict simulator (issue 5).
+"""VS Code's real workbench, driven in Chromium against the real server and the strict simulator.
 
 The steps and their assertions are in journey.test.mjs and first_use.test.mjs.
 A screenshot of each step is left in artefacts/vscode.
