@@ -5,10 +5,10 @@ from __future__ import annotations
 import base64
 from collections.abc import Sequence
 from pathlib import Path
-from urllib.parse import unquote, urlparse
 
 from pydantic_ai.messages import BinaryContent, UserContent
 
+from agent_ls.file_uris import path_of
 from agent_ls.protocol import (
     ContentBlock,
     EmbeddedResource,
@@ -21,18 +21,6 @@ from agent_ls.protocol import (
 
 class ImageNotDecodable(ValueError):
     """An image block whose `data` is not base64; the message names the block."""
-
-
-def path_of(uri: str, workspace: Path) -> str:
-    """A `file:` URI as a path, relative to the workspace where it lies inside; any other URI unchanged."""
-    try:
-        parsed = urlparse(uri)
-    except ValueError:
-        return uri
-    if parsed.scheme != "file":
-        return uri
-    path = Path(unquote(parsed.path))
-    return str(path.relative_to(workspace)) if path.is_relative_to(workspace) else str(path)
 
 
 def user_content(prompt: str | Sequence[ContentBlock], workspace: Path) -> str | list[UserContent]:
@@ -65,9 +53,9 @@ def _block(block: ContentBlock, index: int, workspace: Path) -> UserContent:
             except ValueError as error:
                 raise ImageNotDecodable(f"prompt[{index}].data is not base64: {error}") from error
         case ResourceLink(uri=uri, range=selection):
-            return f"[attached: {path_of(uri, workspace)}{_lines(selection)}]"
+            return f"[attached: {_shown(uri, workspace)}{_lines(selection)}]"
         case EmbeddedResource(resource=resource):
-            return f'<attached path="{path_of(resource.uri, workspace)}">\n{resource.text}\n</attached>'
+            return f'<attached path="{_shown(resource.uri, workspace)}">\n{resource.text}\n</attached>'
 
 
 def _lines(selection: Range | None) -> str:
@@ -75,3 +63,11 @@ def _lines(selection: Range | None) -> str:
         return ""
     first, last = selection.start.line + 1, selection.end.line + 1
     return f", line {first}" if first == last else f", lines {first}-{last}"
+
+
+def _shown(uri: str, workspace: Path) -> str:
+    """A `file:` URI as a path, relative to the workspace where it lies inside; any other URI unchanged."""
+    path = path_of(uri)
+    if path is None:
+        return uri
+    return str(path.relative_to(workspace)) if path.is_relative_to(workspace) else str(path)

@@ -9,13 +9,14 @@ from typing import Any
 from attrs import define, field
 from pydantic_ai.capabilities import AbstractCapability
 
+from agent_ls import local_model
 from agent_ls.client import Client
 from agent_ls.errors import ModelUnavailable
 from agent_ls.history import History
 from agent_ls.log.directory import outputs_directory
 from agent_ls.memory.clip import Caps
 from agent_ls.memory.instructions import InstructionReader, Instructions
-from agent_ls.models import ResolvedModel, default_model_name, open_model
+from agent_ls.models import LOCAL, ResolvedModel, default_model_name, open_model
 from agent_ls.protocol import Plan, ToolCallUpdate
 from agent_ls.settings import DEFAULT_CONTEXT_WINDOW_TOKENS, LiveSettings, Settings
 from agent_ls.system_prompt import system_prompt
@@ -27,6 +28,29 @@ from agent_ls.updates import ToolCallIds
 
 
 @define
+class _OpenModel:
+    """A model that is open for as long as its settings stay the same."""
+
+    model: ResolvedModel | None = None
+    _of: tuple[str | None, int | None, float] | None = None
+
+    async def get(self, name: str | None, window: int | None = None, reserve_fraction: float = 0.20) -> ResolvedModel:
+        """The model of these. Raises ModelUnavailable; then the one there was stays open."""
+        wanted = (name, window, reserve_fraction)
+        if self.model is None or wanted != self._of:
+            model = await open_model(name, window=window, reserve_fraction=reserve_fraction)
+            await self.give_back()
+            self.model, self._of = model, wanted
+        return self.model
+
+    async def give_back(self) -> None:
+        """It is used no more."""
+        model, self.model = self.model, None
+        if model is not None:
+            await model.aclose()
+
+
+@define
 class TurnSetup:
     """One session's ingredients. Instructions are read for every request; unchanged files cost a stat each."""
 
@@ -34,10 +58,8 @@ class TurnSetup:
     live_settings: LiveSettings
     tools: ToolEnvironment
     reader: InstructionReader
-    _model: ResolvedModel | None = field(init=False, default=None)
-    _model_key: tuple[str | None, int | None, float] | None = field(init=False, default=None)
-    _summarizer: ResolvedModel | None = field(init=False, default=None)
-    _summarizer_key: str | None = field(init=False, default=None)
+    _model: _OpenModel = field(init=False, factory=_OpenModel)
+    _summarizer: _OpenModel = field(init=False, factory=_OpenModel)
 
     @classmethod
     def of_session(
@@ -87,38 +109,22 @@ class TurnSetup:
     async def model(self) -> ResolvedModel:
         """The session's model, made anew when its settings changed. Raises ModelUnavailable."""
         now = self.settings
-        key = (now.model, now.compaction_context_window_tokens, now.compaction_reserve_fraction)
-        if self._model is None or key != self._model_key:
-            name, window, reserve = key
-            earlier = self._model
-            self._model = await open_model(name, window=window, reserve_fraction=reserve)
-            self._model_key = key
-            await _closed(earlier)
-        return self._model
+        return await self._model.get(now.model, now.compaction_context_window_tokens, now.compaction_reserve_fraction)
 
     async def summarizer(self) -> ResolvedModel:
         """The model that writes summaries: the session's own, or `compaction_model`. Raises ModelUnavailable."""
         name = self.settings.compaction_model
-        if name is None:
-            return await self.model()
-        if self._summarizer is None or name != self._summarizer_key:
-            earlier = self._summarizer
-            self._summarizer = await open_model(name)
-            self._summarizer_key = name
-            await _closed(earlier)
-        return self._summarizer
+        return await self.model() if name is None else await self._summarizer.get(name)
 
     async def aclose(self) -> None:
         """Close the connections to the providers. Nothing may be asked of these models afterwards."""
-        models = (self._model, self._summarizer)
-        self._model = self._model_key = self._summarizer = self._summarizer_key = None
-        for model in models:
-            await _closed(model)
+        await self._model.give_back()
+        await self._summarizer.give_back()
 
     @property
     def known_model(self) -> ResolvedModel | None:
         """The model as last made, None before the first turn."""
-        return self._model
+        return self._model.model
 
     @property
     def model_name(self) -> str:
@@ -134,13 +140,19 @@ class TurnSetup:
         """The window in tokens: as the user set it, else the default or the model's own where smaller (CASCADE §2)."""
         if (chosen := self.settings.compaction_context_window_tokens) is not None:
             return chosen
-        own = self._model.window if self._model is not None else None
-        return min(own or DEFAULT_CONTEXT_WINDOW_TOKENS, DEFAULT_CONTEXT_WINDOW_TOKENS)
+        return min(self._declared_window or DEFAULT_CONTEXT_WINDOW_TOKENS, DEFAULT_CONTEXT_WINDOW_TOKENS)
+
+    @property
+    def _declared_window(self) -> int | None:
+        """The model's own, None where nobody knows; of another than `local` it is known from the first turn on."""
+        if (model := self._model.model) is not None:
+            return model.window
+        return local_model.CONTEXT_WINDOW if self.model_name == LOCAL else None
 
     def window_warning(self) -> str | None:
         """What to say where the user set a window above what the model declares."""
         chosen = self.settings.compaction_context_window_tokens
-        own = self._model.window if self._model is not None else None
+        own = self._declared_window
         if chosen is None or own is None or chosen <= own:
             return None
         return f"The window is set to {chosen:,} tokens; {self.model_name} declares {own:,}."
@@ -157,8 +169,3 @@ class TurnSetup:
         """The instructions of one request."""
         text = self.workspace_instructions().text
         return system_prompt(self.workspace, workspace_instructions=text, offers_tools=model.offers_tools)
-
-
-async def _closed(model: ResolvedModel | None) -> None:
-    if model is not None:
-        await model.aclose()

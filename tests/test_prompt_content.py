@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from pydantic_ai.messages import BinaryContent
 
-from agent_ls.prompt_content import ImageNotDecodable, path_of, plain_text, user_content
+from agent_ls.prompt_content import ImageNotDecodable, plain_text, user_content
 from agent_ls.protocol import (
     EmbeddedResource,
     EmbeddedText,
@@ -54,4 +54,4 @@ def test_commands_are_parsed_from_the_typed_text_alone() -> None:
 
 @pytest.mark.parametrize("uri", ["untitled:Untitled-1", "http://[", "", "\0"])
 def test_other_uris_are_left_alone(uri: str) -> None:
-    assert path_of(uri, WORKSPACE) == uri
+    assert user_content([ResourceLink(uri)], WORKSPACE) == f"[attached: {uri}]"

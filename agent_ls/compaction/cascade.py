@@ -76,12 +76,8 @@ class Breaker:
 
     def state(self, size: int, window: int) -> BreakerState:
         """`open` while paused: until the history has grown by 10 % of the window, in tokens."""
-        if self.failures < _FAILURES_BEFORE_PAUSE:
-            return "closed"
-        if size >= self._size_at_pause + math.ceil(window * _GROWTH_AFTER_PAUSE):
-            self.failures = _FAILURES_BEFORE_PAUSE - 1
-            return "closed"
-        return "open"
+        grown = size >= self._size_at_pause + math.ceil(window * _GROWTH_AFTER_PAUSE)
+        return "closed" if self.failures < _FAILURES_BEFORE_PAUSE or grown else "open"
 
     def failed(self, size: int) -> None:
         """An automatic compaction failed at this size of the history, in tokens."""

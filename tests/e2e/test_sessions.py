@@ -37,6 +37,11 @@ def test_the_gauge_names_the_model_before_anything_was_asked(start_server: Start
         assert client.request("agent/newSession", {})["gauge"]["model"] == "openai:gpt-5"
 
 
+def test_the_gauge_knows_the_window_of_local_before_anything_was_asked(start_server: StartServer) -> None:
+    with Simulator() as simulator:
+        assert start_server(simulator, model="local").request("agent/newSession", {})["gauge"]["window"] == 8_192
+
+
 def test_files_are_private_and_ignored_by_git(start_server: StartServer, workspace: Path) -> None:
     with Simulator(replies=[Reply("Hello.")]) as simulator:
         start_server(simulator).request("agent/prompt", {"prompt": "hello"})
