@@ -52,6 +52,30 @@ def test_files_are_private_and_ignored_by_git(start_server: StartServer, workspa
     assert stat.S_IMODE(log.stat().st_mode) == 0o600
 
 
+def test_nothing_is_left_but_what_was_asked_for_and_the_directory_of_the_agent(
+    start_server: StartServer, workspace: Path, tmp_path: Path
+) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    long = ToolCall("run_command", {"command": "seq 20000"})
+    write = ToolCall("write_file", {"path": "made.txt", "content": "made"})
+    find = ToolCall("search_files", {"pattern": "made"})
+    replies = [Reply(tool_calls=[long, write]), Reply(tool_calls=[find]), Reply("Done.")]
+    with Simulator(replies=replies, otherwise=Reply("## Goal\nMake a file.")) as simulator:
+        client = start_server(
+            simulator,
+            environ={"TMPDIR": str(temporary)},
+            agent={"permission": True},
+            answers={"agent/requestPermission": allow()},
+        )
+        assert client.request("agent/prompt", {"prompt": "make it"})["text"] == "Done."
+        client.request("agent/compact", {})
+        assert client.shut_down() == 0
+    assert sorted(path.name for path in workspace.iterdir()) == [".agent_ls", "made.txt"]
+    assert list((workspace / ".agent_ls").rglob(".*.agent-ls")) == []  # half-written files
+    assert list(temporary.iterdir()) == []
+
+
 def test_a_second_server_may_not_write_the_same_session(start_server: StartServer) -> None:
     with Simulator(replies=[Reply("one"), Reply("two")]) as simulator:
         first = start_server(simulator)
