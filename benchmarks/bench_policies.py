@@ -1,6 +1,6 @@
 """Compaction policies beside each other, on recorded sessions, request by request (docs/benchmarks.md).
 
-    python -m benchmarks.bench_policies [--sessions DIR] [--windows 8,16,32,48,200] [--write]
+    python -m benchmarks.bench_policies [--held-out | --sessions DIR] [--windows 8,16,32,48,200] [--write]
 
 At every model request of a session each policy decides which history is sent; a real tokenizer counts it, a strict
 provider's rules check it, a prompt cache's prices bill it. `--write` puts the tables into docs/benchmarks.md.
@@ -21,9 +21,11 @@ from benchmarks.policies.recording import recording_of
 from benchmarks.policies.simulate import Prepared, simulate
 from benchmarks.policies.tables import Row, table, verdict
 from benchmarks.report import machine, write_section
-from benchmarks.sessions import RECORDED, Session, load_sessions
+from benchmarks.sessions import HELD_OUT, RECORDED, Session, load_sessions
 
 WINDOWS: Final = "48,8,16,32,200"
+HELD_OUT_WINDOWS: Final = "16,8"
+"""They are short: in larger windows nothing has to be compacted."""
 _LEGEND: Final = """\
 {sessions} recorded sessions, {requests:,} requests; measured on {machine}.
 
@@ -43,22 +45,25 @@ def main() -> None:
     """Print the tables, and write them if asked."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--sessions", type=Path, default=RECORDED)
-    parser.add_argument("--windows", default=WINDOWS, help="thousands of tokens, with commas")
+    parser.add_argument("--held-out", action="store_true", help="the sessions that had no part in choosing the policy")
+    parser.add_argument("--windows", help="thousands of tokens, with commas")
     parser.add_argument("--write", action="store_true", help="write the section of docs/benchmarks.md")
     arguments = parser.parse_args()
     # Policies say what they do in the log; here the tables tell.
     logging.disable(logging.CRITICAL)
-    sessions = load_sessions(arguments.sessions)
+    sessions = load_sessions(HELD_OUT if arguments.held_out else arguments.sessions)
+    windows = arguments.windows or (HELD_OUT_WINDOWS if arguments.held_out else WINDOWS)
     requests = sum(recording_of(each.name, each.messages(), 1_000_000).requests for each in sessions)
     parts = [_LEGEND.format(sessions=len(sessions), requests=requests, machine=machine())]
-    for window in (int(each) * 1_000 for each in arguments.windows.split(",")):
+    for window in (int(each) * 1_000 for each in windows.split(",")):
         rows = rows_of(sessions, window)
         parts += [f"### A window of {window:,} tokens", table(rows), verdict(rows)]
         print("\n\n".join(parts[-3:]), flush=True)
-    parts += ["### What a compaction leaves", fidelity_table(sessions)]
-    print(parts[-1])
+    if not arguments.held_out:
+        parts += ["### What a compaction leaves", fidelity_table(sessions)]
+        print(parts[-1])
     if arguments.write:
-        write_section("policies", "\n\n".join(parts))
+        write_section("held-out" if arguments.held_out else "policies", "\n\n".join(parts))
 
 
 if __name__ == "__main__":

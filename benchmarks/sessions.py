@@ -12,7 +12,9 @@ from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter
 
 from agent_ls.compaction.estimate import Estimator
 
-RECORDED = Path(__file__).parents[1] / "tests" / "data" / "large_sessions"
+_DATA = Path(__file__).parents[1] / "tests" / "data"
+RECORDED = _DATA / "large_sessions"
+HELD_OUT = _DATA / "held_out_sessions"
 
 
 @frozen
