@@ -127,7 +127,7 @@ def as_text(report: Report) -> str:
 def _model(settings: Settings) -> Model:
     # pydantic_ai and a provider's SDK take seconds to import: only once the rest is known to work.
     from agent_ls.models import default_model_name, resolve_model
-    from agent_ls.models.registry import LOCAL
+    from agent_ls.models.registry import LOCAL, about_its_key
 
     name = settings.model or "(none set)"
     try:
@@ -143,7 +143,7 @@ def _model(settings: Settings) -> Model:
     if name == LOCAL:
         remarks.append("It can talk and summarise a little; it cannot use tools or code.")
     else:
-        remarks.append("Its key is there; whether it is valid, the first answer tells.")
+        remarks.append(about_its_key(name))
     return Model(name, True, window, " ".join(remarks))
 
 

@@ -156,6 +156,16 @@ def resolve_model(
     return ResolvedModel(model=MendingModel(model), name=wanted, window=model.context_window)
 
 
+def about_its_key(wanted: str, environ: Mapping[str, str] = os.environ) -> str:
+    """A sentence for a person on the key of a model that was resolved, never the key itself."""
+    family = _FAMILIES.get(_FAMILY_OF_PROVIDER.get(wanted.partition(":")[0], ""))
+    if family is None:
+        return "What its provider needs is set; whether its key is valid, the first answer tells."
+    if any(environ.get(key) for key in family.keys):
+        return "Its key is there; whether it is valid, the first answer tells."
+    return f"No key is set ({' or '.join(family.keys)}): the server at {family.base_url} must be one that wants none."
+
+
 def _resolve_local() -> ResolvedModel:
     if not local_model.is_installed():
         raise ModelUnavailable(f"The model `local` is not installed. To install it: {local_model.how_to_install()}.")

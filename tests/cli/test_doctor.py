@@ -56,6 +56,30 @@ def test_a_model_that_can_be_used_is_ready(
     assert KEY not in out
 
 
+@pytest.mark.parametrize(
+    ("model", "environ", "said"),
+    [
+        ("openai:gpt-5", {"OPENAI_API_KEY": KEY}, "Its key is there"),
+        ("openai:gpt-5", {"OPENAI_API_KEY": "", "OPENAI_BASE_URL": "http://localhost:1/v1"}, "No key is set (OPENAI"),
+        ("ollama:qwen3", {"OLLAMA_BASE_URL": "http://localhost:1/v1"}, "What its provider needs is set"),
+    ],
+)
+def test_a_key_is_called_there_only_where_it_is(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    model: str,
+    environ: dict[str, str],
+    said: str,
+) -> None:
+    for name, value in {"AGENT_LS_MODEL": model, **environ}.items():
+        monkeypatch.setenv(name, value)
+    status, out = doctor(tmp_path, capsys)
+    assert status == 0
+    assert said in out
+    assert KEY not in out
+
+
 def test_a_missing_key_says_what_to_do(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
