@@ -129,16 +129,16 @@ class Compactor:
 
     def undo(self) -> tuple[bool, str]:
         """Back to the history before the last checkpoint, if it fits (§13): whether, and a sentence."""
-        restored = self.history.preview_undo()
-        if restored is None:
+        undo = self.history.prepare_undo()
+        if undo is None:
             return False, "There is no compaction to undo."
-        estimator = self.measure.estimator
+        restored, estimator = undo.messages, self.measure.estimator
         blanked = microcompact(restored, recent_tail(restored, self.budgets().tail, estimator), estimator)
         size = self.measure.fixed.count + estimator.messages(blanked.messages)
         if size > self.levels().window:
             return False, f"The conversation before it, about {size:,} tokens, does not fit the window any more."
         before = self.used
-        self.history.undo_compaction()
+        self.history.undo_compaction(undo)
         self.measure.restored()
         self._payback.begins_anew("full")
         if self.projected.count >= self.levels().micro:

@@ -40,6 +40,7 @@ from agent_ls.log.replay import (
     Original,
     Place,
     Replayed,
+    Undo,
     originals,
     originals_of,
     replay,
@@ -289,23 +290,28 @@ class History:
         self._show(live, len(live))
         return record
 
-    def preview_undo(self) -> Sequence[ModelMessage] | None:
-        """The history `undo_compaction` would bring back; None if there is nothing to undo. Raises LogUnwritable."""
-        undone = self._undone()
-        return None if undone is None else [each.message for each in undone[1].live]
+    def prepare_undo(self) -> Undo | None:
+        """What `undo_compaction` would do; None if there is nothing to undo. Raises LogUnwritable."""
+        if self._checkpoint is None:
+            return None
+        self._place(self._journal.flush(durable=True))
+        entry = UndoEntry(now(), self._checkpoint.compaction_id)
+        try:
+            return Undo(self._checkpoint, entry, replay(self.path, then=[entry]))
+        except OSError as error:
+            raise unreadable(self.path, error) from error
 
-    def undo_compaction(self) -> CompactionRecord | None:
+    def undo_compaction(self, prepared: Undo | None = None) -> CompactionRecord | None:
         """Back to the history before the last checkpoint plus what came after (CASCADE §13); one log line.
 
         Returns the checkpoint that is undone, None if there is none. Raises LogUnwritable; then nothing changed.
         """
-        undone = self._undone()
-        if undone is None:
+        undo = prepared or self.prepare_undo()
+        if undo is None:
             return None
-        record, (entry, replayed) = self._checkpoint, undone
-        self._journal.commit(entry)
-        self._adopt(replayed)
-        return record
+        self._journal.commit(undo.entry)
+        self._adopt(undo.replayed)
+        return undo.checkpoint
 
     async def record_turn(
         self,
@@ -364,17 +370,6 @@ class History:
             ordinal = self._live[index].ordinal
             if ordinal in places:
                 self._live[index] = evolve(self._live[index], place=places.pop(ordinal))
-
-    def _undone(self) -> tuple[UndoEntry, Replayed] | None:
-        """The line that undoes the last checkpoint, and the session as it would be then."""
-        if self._checkpoint is None:
-            return None
-        self._place(self._journal.flush(durable=True))
-        entry = UndoEntry(now(), self._checkpoint.compaction_id)
-        try:
-            return entry, replay(self.path, then=[entry])
-        except OSError as error:
-            raise unreadable(self.path, error) from error
 
     def _read(self, place: Place) -> ModelMessage:
         try:

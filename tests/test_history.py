@@ -315,18 +315,18 @@ def test_fault_36_undo_after_two_compactions_and_a_resume_brings_the_originals_b
     history.compact(checkpoint("c2", 3))
     history.append(prompt("seven"))
     again = resumed(history)
-    preview = again.preview_undo()
-    assert preview is not None
-    first = again.undo_compaction()
+    undo = again.prepare_undo()
+    assert undo is not None
+    first = again.undo_compaction(undo)
     assert first is not None
     assert first.compaction_id == "c2"
-    assert texts(again.messages) == texts(preview) == ["summary c1", "three", "four", "five", "six", "seven"]
+    assert texts(again.messages) == texts(undo.messages) == ["summary c1", "three", "four", "five", "six", "seven"]
     once_more = resumed(again)
     once_more.undo_compaction()
     assert texts(once_more.messages) == ["one", "two", "three", "four", "five", "six", "seven"]
     assert once_more.first_after_checkpoint == 7
     assert once_more.undo_compaction() is None
-    assert once_more.preview_undo() is None
+    assert once_more.prepare_undo() is None
     assert once_more.last_compaction is None
     once_more.close()
 

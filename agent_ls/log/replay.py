@@ -81,6 +81,20 @@ class Replayed:
 
 
 @frozen
+class Undo:
+    """The line that takes a checkpoint back, and the session as it is then; good until the history changes."""
+
+    checkpoint: CompactionRecord
+    entry: UndoEntry
+    replayed: Replayed
+
+    @property
+    def messages(self) -> Sequence[ModelMessage]:
+        """The history that comes back."""
+        return [each.message for each in self.replayed.live]
+
+
+@frozen
 class Original:
     """A message as it was logged, with its number."""
 
