@@ -55,13 +55,10 @@ class Sessions:
         self._settings = settings
         self._folders: dict[Path, WorkspaceFolder] = {}
 
-    async def start(self, folders: Sequence[Path]) -> None:
-        """Take the folders the editor has open; each gets a gauge, and memories left over are written."""
-        await self.folders_changed(folders)
-
     async def folders_changed(self, folders: Sequence[Path]) -> None:
-        """Folders were opened or closed. The sessions of a closed one end, unless a turn runs there.
+        """These are the folders the editor has open now. Each new one gets a gauge, and memories left over are written.
 
+        The sessions of a closed one end, unless a turn runs there.
         One that has no place for a log is said and keeps none of the others; its first request tries again.
         """
         for path in set(self._folders) - set(folders):

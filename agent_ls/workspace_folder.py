@@ -48,8 +48,6 @@ class WorkspaceFolder:
     _directory: SessionDirectory | None = field(init=False, default=None)
     _active: Session | None = field(init=False, default=None)
     _farewells: set[asyncio.Task[None]] = field(init=False, factory=set)
-    _left_over: asyncio.Task[None] | None = field(init=False, default=None)
-    """Remembers what killed sessions could not."""
     _changing: asyncio.Lock = field(init=False, factory=asyncio.Lock)
     """Held while another session becomes the active one."""
 
@@ -184,8 +182,7 @@ class WorkspaceFolder:
     def finish_pending_memories(self) -> None:
         """Write what sessions that were killed could not, from their logs (DESIGN §7), in the background."""
         own = self.own_sessions.ids()
-        work = remember_left_over(self._sessions_directory, own, self.store, self.settings.current)
-        self._left_over = self._in_background(work)
+        self._in_background(remember_left_over(self._sessions_directory, own, self.store, self.settings.current))
 
     async def shutdown(self, seconds: float) -> None:
         """End everything. A turn gets `seconds` to stop, and write-backs as long: the next start does the rest."""
@@ -238,8 +235,7 @@ class WorkspaceFolder:
         if self._farewells:
             await asyncio.wait(self._farewells)
 
-    def _in_background(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    def _in_background(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
         self._farewells.add(task)
         task.add_done_callback(self._farewells.discard)
-        return task

@@ -63,7 +63,7 @@ async def test_a_session_id_picks_the_folder_of_a_new_session_a_list_and_the_mem
 ) -> None:
     a, b = folder(tmp_path / "a"), folder(tmp_path / "b")
     old = on_disk(b)
-    await sessions.start([a, b])
+    await sessions.folders_changed([a, b])
     in_a, in_b = await active_in(sessions, a), await active_in(sessions, b)
     listed = await sessions.list(SessionParams(session_id=in_b))
     assert [row.session_id for row in listed.sessions] == [old.session_id]
@@ -75,7 +75,7 @@ async def test_a_session_id_picks_the_folder_of_a_new_session_a_list_and_the_mem
 
 async def test_only_a_prompt_makes_an_older_session_the_active_one(sessions: Sessions, tmp_path: Path) -> None:
     old = on_disk(tmp_path)
-    await sessions.start([tmp_path])
+    await sessions.folders_changed([tmp_path])
     active = await active_in(sessions, tmp_path)
     picked = SessionParams(session_id=old.session_id)
     for refused in (
@@ -95,7 +95,7 @@ async def test_a_prompt_that_is_cancelled_behind_a_resume_has_a_result(
     sessions: Sessions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old = on_disk(tmp_path)
-    await sessions.start([tmp_path])
+    await sessions.folders_changed([tmp_path])
     reads, go_on, resume = threading.Event(), threading.Event(), History.resume
 
     def slow_resume(path: Path) -> History:
@@ -120,7 +120,7 @@ async def test_a_resume_that_is_cancelled_leaves_the_log_to_others(
     sessions: Sessions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old = on_disk(tmp_path)
-    await sessions.start([tmp_path])
+    await sessions.folders_changed([tmp_path])
     reads, go_on, done, resume = threading.Event(), threading.Event(), threading.Event(), History.resume
 
     def slow_resume(path: Path) -> History:
@@ -152,7 +152,7 @@ async def test_a_resume_right_after_the_start_does_not_keep_a_killed_session_fro
     for each in (killed, old):
         OwnSessions.of_this_user().add(each.session_id)
     assert write_back_pending(killed.path)
-    await sessions.start([tmp_path])
+    await sessions.folders_changed([tmp_path])
     await sessions.resume(ResumeParams(old.session_id))
     await sessions.shutdown(30)
     assert not write_back_pending(killed.path)

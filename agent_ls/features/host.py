@@ -84,7 +84,7 @@ class Host:
         module: Any = await asyncio.to_thread(importlib.import_module, "agent_ls.sessions")
         never_look_again()
         sessions: Sessions = module.Sessions(self.client, self.settings)
-        await sessions.start(self.folders())
+        await sessions.folders_changed(self.folders())
         return sessions
 
     def _say_failure(self, future: asyncio.Future[Sessions]) -> None:
