@@ -33,7 +33,10 @@ class CancelAbsorbed:
 
 
 async def despite_cancel(work: Awaitable[_T]) -> tuple[_T, bool]:
-    """The result of `work`, which runs to its end, and whether this task was cancelled meanwhile."""
+    """The result of `work`, which runs to its end, and whether this task was cancelled meanwhile.
+
+    Raises what `work` raises; CancelledError in its place where the task was cancelled, too.
+    """
     running = asyncio.ensure_future(work)
     cancelled = False
     while not running.done():
@@ -42,6 +45,8 @@ async def despite_cancel(work: Awaitable[_T]) -> tuple[_T, bool]:
         except asyncio.CancelledError:
             cancelled = True
             _forget_a_cancel()
+    if cancelled and not running.cancelled() and (error := running.exception()) is not None:
+        raise asyncio.CancelledError from error
     return running.result(), cancelled
 
 

@@ -18,7 +18,7 @@ async def run_command(
     """Run it in `session`. `/new` and `/resume` answer for the session that is active afterwards."""
     with CancelAbsorbed():
         return await _run(command, prompt, folder, session)
-    return session.not_begun()
+    return session.cancelled()
 
 
 async def _run(

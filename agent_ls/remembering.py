@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Container
+from collections.abc import Callable, Container
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Final
 
+from agent_ls.cancellation import despite_cancel
 from agent_ls.errors import AgentError
 from agent_ls.history import History
 from agent_ls.log.catalog import list_sessions, write_back_pending
@@ -65,18 +66,35 @@ async def _nobody(*_: object, **__: object) -> str:
     raise AssertionError("no model is asked when the memory is off")
 
 
-async def remember_left_over(sessions: Path, own: Container[SessionId], store: MemoryStore, settings: Settings) -> None:
+async def remember_left_over(
+    sessions: Path,
+    own: Container[SessionId],
+    store: MemoryStore,
+    settings: Settings,
+    on_tried: Callable[[SessionId], None],
+) -> None:
     """The same for sessions of this folder whose servers were killed before they could, each dated when it ended.
 
-    Only for `own` ones: a log that a repository brought is nothing to ask a model about.
+    Only for `own` ones: a log that a repository brought is nothing to ask a model about. `on_tried` is told of each
+    that was remembered or could not be; not of one that is open in another server, which will do it.
     """
     rows = await asyncio.to_thread(list_sessions, sessions)
     for row in rows:
         if row.session_id in own and await asyncio.to_thread(write_back_pending, row.path):
             try:
-                history = await asyncio.to_thread(History.resume, row.path)
+                history = await resumed(row.path)
             except AgentError as error:
                 # Open in another server, which will do it.
                 logger.debug("session %s is left alone: %s", row.session_id, error)
                 continue
             await remember(history, store, settings, row.updated.date())
+            on_tried(row.session_id)
+
+
+async def resumed(log: Path) -> History:
+    """`History.resume` in a thread. A cancel leaves no log open behind it."""
+    history, cancelled = await despite_cancel(asyncio.to_thread(History.resume, log))
+    if cancelled:
+        history.close()
+        raise asyncio.CancelledError
+    return history

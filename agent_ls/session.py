@@ -138,8 +138,8 @@ class Session:
             gauge = self.publish_gauge()
         return self._result(turn_id, outcome, gauge)
 
-    def not_begun(self) -> PromptResult:
-        """The result of a prompt that was cancelled before it got here."""
+    def cancelled(self) -> PromptResult:
+        """The result of a prompt that was cancelled before it got here, or of a command that was."""
         return self._result(_new_turn_id(), _CANCELLED, self.meter.gauge())
 
     async def compact(self, focus: str | None) -> CompactResult:

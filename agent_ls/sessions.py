@@ -84,9 +84,13 @@ class Sessions:
 
     async def prompt(self, params: PromptParams, *, cancelled: bool = False) -> PromptResult:
         """Run a turn, or the command the prompt is; neither if it was `cancelled` before it got here."""
-        (folder, session), cancelled_meanwhile = await despite_cancel(self._session(params, resume=True))
-        if cancelled or cancelled_meanwhile:
-            return session.not_begun()
+        if (found := self._active_now(params)) is not None:
+            folder, session = found
+        else:
+            (folder, session), meanwhile = await despite_cancel(self._session(params, resume=True))
+            cancelled = cancelled or meanwhile
+        if cancelled:
+            return session.cancelled()
         command = parse(plain_text(params.prompt))
         if command is not None:
             return await run_command(command, plain_text(params.prompt), folder, session)
@@ -156,8 +160,8 @@ class Sessions:
         effective = self._settings.effective
         try:
             model = await open_model(effective.settings.model)
-            await model.aclose()
             name, available, message = model.name, True, f"{model.name} is ready to be asked."
+            await model.aclose()
         except ModelUnavailable as error:
             name, available, message = effective.settings.model or "", False, error.message
         folder = await self._folder_for(params)
@@ -184,9 +188,12 @@ class Sessions:
 
     async def end(self, *, write_back: bool) -> None:
         """The process ends. Without a `shutdown` before, this is one, with the time there is."""
-        await self.shutdown(2.0 if write_back else 0.0)
-        for folder in self._folders.values():
+
+        async def end(folder: WorkspaceFolder) -> None:
+            await folder.shutdown(2.0 if write_back else 0.0)
             folder.abandon()
+
+        await asyncio.gather(*map(end, self._folders.values()))
 
     # --- finding ------------------------------------------------------------------------------------------------------
 
@@ -206,6 +213,16 @@ class Sessions:
                 f"The session {params.session_id} is not active: resume it first.", session_id=params.session_id
             )
         return folder, await folder.resume(params.session_id)
+
+    def _active_now(self, params: PromptParams) -> tuple[WorkspaceFolder, Session] | None:
+        """A prompt's session where nothing has to be waited for: a cancel right behind it has to find it at work."""
+        if params.session_id is None:
+            folder = self._folder(params.workspace, params.text_document)
+        elif (where := self._folder_where_active(params.session_id)) is not None:
+            folder = where
+        else:
+            return None
+        return None if folder.is_changing else (folder, folder.session())
 
     def _active(self, session_id: SessionId) -> Session:
         folder = self._folder_where_active(session_id)

@@ -29,25 +29,29 @@ from agent_ls.updates import ToolCallIds
 
 @define
 class _OpenModel:
-    """A model that is open for as long as its settings stay the same."""
+    """A model that is open for as long as its settings stay the same; an earlier one until nothing can use it."""
 
     model: ResolvedModel | None = None
     _of: tuple[str | None, int | None, float] | None = None
+    _replaced: list[ResolvedModel] = field(factory=list)
 
     async def get(self, name: str | None, window: int | None = None, reserve_fraction: float = 0.20) -> ResolvedModel:
-        """The model of these. Raises ModelUnavailable; then the one there was stays open."""
+        """The model of these. Raises ModelUnavailable; then the one there was stays."""
         wanted = (name, window, reserve_fraction)
         if self.model is None or wanted != self._of:
             model = await open_model(name, window=window, reserve_fraction=reserve_fraction)
-            await self.give_back()
+            if self.model is not None:
+                self._replaced.append(self.model)
             self.model, self._of = model, wanted
         return self.model
 
-    async def give_back(self) -> None:
-        """It is used no more."""
-        model, self.model = self.model, None
-        if model is not None:
-            await model.aclose()
+    async def give_back(self, *, replaced_ones_only: bool = False) -> None:
+        """They are used no more."""
+        if self.model is not None and not replaced_ones_only:
+            self._replaced.append(self.model)
+            self.model = None
+        while self._replaced:
+            await self._replaced.pop().aclose()
 
 
 @define
@@ -107,14 +111,22 @@ class TurnSetup:
         return " ".join(refusal.message for refusal in self.live_settings.reread_user_file().refused) or None
 
     async def model(self) -> ResolvedModel:
-        """The session's model, made anew when its settings changed. Raises ModelUnavailable."""
-        now = self.settings
-        return await self._model.get(now.model, now.compaction_context_window_tokens, now.compaction_reserve_fraction)
+        """The model of a turn that begins, made anew when its settings changed. Raises ModelUnavailable."""
+        for each in (self._model, self._summarizer):
+            await each.give_back(replaced_ones_only=True)
+        return await self._sessions_own()
 
     async def summarizer(self) -> ResolvedModel:
-        """The model that writes summaries: the session's own, or `compaction_model`. Raises ModelUnavailable."""
+        """The model that writes summaries: the session's own, or `compaction_model`. Raises ModelUnavailable.
+
+        Settings may have changed in the turn: the model that answers in it stays open.
+        """
         name = self.settings.compaction_model
-        return await self.model() if name is None else await self._summarizer.get(name)
+        return await self._sessions_own() if name is None else await self._summarizer.get(name)
+
+    async def _sessions_own(self) -> ResolvedModel:
+        now = self.settings
+        return await self._model.get(now.model, now.compaction_context_window_tokens, now.compaction_reserve_fraction)
 
     async def aclose(self) -> None:
         """Close the connections to the providers. Nothing may be asked of these models afterwards."""

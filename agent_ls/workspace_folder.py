@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from attrs import define, field
 
-from agent_ls.cancellation import despite_cancel
+from agent_ls.cancellation import cancel_once
 from agent_ls.client import Client
 from agent_ls.errors import SessionBusy, SessionNotFound
 from agent_ls.garbage import never_look_again
@@ -23,13 +23,14 @@ from agent_ls.memory.by_hand import remember as remember_by_hand
 from agent_ls.memory.clip import Caps
 from agent_ls.memory.store import MemoryStore
 from agent_ls.protocol import MemoryResult, SessionId, SessionSummary
-from agent_ls.remembering import remember, remember_left_over
+from agent_ls.remembering import remember, remember_left_over, resumed
 from agent_ls.session import Session
 from agent_ls.settings import LiveSettings
 from agent_ls.tools.output import LongOutputs
 
 logger = logging.getLogger(__name__)
 
+_STOPPING_SECONDS: Final = 2.0
 LATEST: Final = SessionId("latest")
 _BEGUN_ELSEWHERE: Final = (
     "This session was begun elsewhere: its log came with the folder, or from another user. "
@@ -48,8 +49,15 @@ class WorkspaceFolder:
     _directory: SessionDirectory | None = field(init=False, default=None)
     _active: Session | None = field(init=False, default=None)
     _farewells: set[asyncio.Task[None]] = field(init=False, factory=set)
+    _tried: set[SessionId] = field(init=False, factory=set)
+    """Sessions whose write-back this process has made, or failed to make: three starts may try, not three resumes."""
     _changing: asyncio.Lock = field(init=False, factory=asyncio.Lock)
     """Held while another session becomes the active one."""
+
+    @property
+    def is_changing(self) -> bool:
+        """Whether another session is about to become the active one."""
+        return self._changing.locked()
 
     @property
     def active(self) -> Session | None:
@@ -88,35 +96,38 @@ class WorkspaceFolder:
             session_id == active.session_id or (session_id == LATEST and active.history.messages)
         ):
             return active
-        # A session that is still being remembered is closed for us: what is left of that is done at the next start.
-        await self._stop_farewells()
         own = await asyncio.to_thread(self.own_sessions.ids)
         newest = latest_session(self._sessions_directory, own) if session_id == LATEST else None
         path = newest or find_session(self._sessions_directory, session_id)
-        history, cancelled = await despite_cancel(asyncio.to_thread(History.resume, path))
-        if cancelled:
-            history.close()
-            raise asyncio.CancelledError
-        never_look_again()  # at its messages
+        self._refuse_while_busy()
+        # A session that is still being remembered is closed for us; what is left of that is done behind it.
+        await self._stop_farewells()
         try:
-            await self.close()
-            self._active = self._opened(history)
-        except BaseException:
-            history.close()  # else its log would stay locked
-            raise
+            history = await resumed(path)
+            never_look_again()  # at its messages
+            try:
+                await self.close()
+                self._active = self._opened(history)
+            except BaseException:
+                history.close()  # else its log would stay locked
+                raise
+        finally:
+            self.finish_pending_memories()
         if history.session_id not in own:
             self.own_sessions.add(history.session_id)
             self.client.show("info", _BEGUN_ELSEWHERE)
-        self.finish_pending_memories()
         return self._active
+
+    def _refuse_while_busy(self) -> None:
+        if self._active is not None and self._active.is_busy:
+            raise SessionBusy("A turn is running: cancel it first.", session_id=self._active.session_id)
 
     async def close(self) -> SessionId | None:
         """End the active session: its log is closed, its sentence for the memory is written in the background."""
         session = self._active
         if session is None:
             return None
-        if session.is_busy:
-            raise SessionBusy("A turn is running: cancel it first.", session_id=session.session_id)
+        self._refuse_while_busy()
         self._active = None
         session.end()
         self._in_background(self._farewell(session))
@@ -135,8 +146,11 @@ class WorkspaceFolder:
         never_said_a_word = was_active and all(
             row.session_id != session_id for row in list_sessions(self._sessions_directory)
         )
-        if not never_said_a_word:
-            await asyncio.to_thread(delete_session, self._sessions_directory, session_id)
+        try:
+            if not never_said_a_word:
+                await asyncio.to_thread(delete_session, self._sessions_directory, session_id)
+        finally:
+            self.finish_pending_memories()
         try:
             # Only now is it sure that the id is one: it becomes part of a path.
             await asyncio.to_thread(LongOutputs(self.directory.outputs(session_id)).delete)
@@ -180,19 +194,25 @@ class WorkspaceFolder:
         return await asyncio.to_thread(remember_by_hand, self.store, text)
 
     def finish_pending_memories(self) -> None:
-        """Write what sessions that were killed could not, from their logs (DESIGN §7), in the background."""
-        own = self.own_sessions.ids()
-        self._in_background(remember_left_over(self._sessions_directory, own, self.store, self.settings.current))
+        """Write what sessions that were killed could not, from their logs (DESIGN §7), in the background.
+
+        Each is tried once in a process.
+        """
+        own = self.own_sessions.ids() - self._tried
+        work = remember_left_over(self._sessions_directory, own, self.store, self.settings.current, self._tried.add)
+        self._in_background(work)
 
     async def shutdown(self, seconds: float) -> None:
-        """End everything. A turn gets `seconds` to stop, and write-backs as long: the next start does the rest."""
+        """A turn gets two seconds to stop; write-backs get `seconds`, less those: the next start does the rest."""
+        clock = asyncio.get_running_loop().time
+        begun = clock()
         if (active := self._active) is not None:
-            await asyncio.wait({asyncio.ensure_future(active.stop())}, timeout=seconds)
+            await asyncio.wait({asyncio.ensure_future(active.stop())}, timeout=_STOPPING_SECONDS)
             if active.is_busy:
                 return  # the disk hangs, say: the process ends all the same
             await self.close()
         if self._farewells:
-            await asyncio.wait(self._farewells, timeout=seconds)
+            await asyncio.wait(self._farewells, timeout=max(seconds - (clock() - begun), 0.0))
 
     def abandon(self) -> None:
         """The process ends: stop background work, kill what commands have left running."""
@@ -225,13 +245,14 @@ class WorkspaceFolder:
     async def _farewell(self, session: Session) -> None:
         try:
             await remember(session.history, self.store, self.settings.current)
+            self._tried.add(session.session_id)
         finally:
             await session.aclose()
 
     async def _stop_farewells(self) -> None:
         await asyncio.sleep(0)  # one that has not begun would not close its log when it is cancelled
         for task in self._farewells:
-            task.cancel()
+            cancel_once(task)
         if self._farewells:
             await asyncio.wait(self._farewells)
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterator
+from typing import Any, cast
 
 import pytest
+from openai import AsyncOpenAI
 from pydantic_ai import Agent
 
 from agent_ls.errors import ModelUnavailable
+from agent_ls.memory.ask import ask_of
 from agent_ls.models import ResolvedModel, open_model
+from agent_ls.models.mending import MendingModel
 from tests.simulator import Reply, Simulator
 
 NAME = "openai-chat:gpt-5"
@@ -24,6 +28,11 @@ def simulator(monkeypatch: pytest.MonkeyPatch) -> Iterator[Simulator]:
         yield simulator
 
 
+def client_of(model: ResolvedModel) -> AsyncOpenAI:
+    """The SDK's client, which tells whether it is closed."""
+    return cast(AsyncOpenAI, cast(Any, model.model).client)
+
+
 async def ask(model: ResolvedModel) -> str:
     return (await Agent(model.model).run("Are you there?")).output
 
@@ -34,7 +43,7 @@ async def test_two_of_a_kind_are_one_model_and_the_last_who_gives_it_back_closes
     assert first.model is second.model
     assert (await open_model(NAME, window=8_000)).model is not first.model
     assert await ask(first) == "Yes."
-    client = first.model.client  # type: ignore[attr-defined]
+    client = client_of(first)
     await first.aclose()
     await first.aclose()
     assert not client.is_closed()
@@ -49,7 +58,7 @@ async def test_a_model_that_was_closed_answers_who_opens_it_next() -> None:
     await before.aclose()
     again, another = await asyncio.gather(open_model(NAME), open_model(NAME))
     assert again.model is before.model
-    assert await ask(again) == "Yes."
+    assert await ask_of(again.model)("Are you there?", max_tokens=5) == "Yes."  # which opens nothing by itself
     await asyncio.gather(again.aclose(), ask(another))
     assert await ask(another) == "Yes."
     await another.aclose()
@@ -72,9 +81,9 @@ async def test_a_failure_to_close_is_logged_and_the_next_may_open(
     async def fails(self: object, *_: object) -> None:
         raise OSError("the socket is gone")
 
-    model = await open_model(NAME)
     with monkeypatch.context() as broken, caplog.at_level(logging.WARNING):
-        broken.setattr(type(model.model), "__aexit__", fails)
+        broken.setattr(MendingModel, "__aexit__", fails)
+        model = await open_model(NAME)
         await model.aclose()
     assert f"the connections of {NAME} could not be closed" in caplog.text
     again = await open_model(NAME)

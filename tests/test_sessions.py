@@ -15,11 +15,12 @@ from agent_ls.errors import SessionNotFound
 from agent_ls.history import History
 from agent_ls.log.catalog import write_back_pending
 from agent_ls.log.own_sessions import OwnSessions
-from agent_ls.protocol import CompactParams, PromptParams, ResumeParams, SessionId, SessionParams
+from agent_ls.protocol import CompactParams, DeleteParams, PromptParams, ResumeParams, SessionId, SessionParams
 from agent_ls.sessions import Sessions
 from agent_ls.settings import LiveSettings
 from tests.fake_client import FakeClient
 from tests.log.strategies import answer, prompt
+from tests.simulator import Failure, Simulator
 
 
 @pytest.fixture(autouse=True)
@@ -48,6 +49,10 @@ def on_disk(workspace: Path) -> History:
     history.append(prompt("one"), answer("two"))
     history.close()
     return history
+
+
+async def nothing_is_left_to_do(sessions: Sessions, workspace: Path) -> None:
+    await asyncio.gather(*sessions._folders[workspace]._farewells)
 
 
 def open_files() -> set[Path]:
@@ -156,3 +161,66 @@ async def test_a_resume_right_after_the_start_does_not_keep_a_killed_session_fro
     await sessions.resume(ResumeParams(old.session_id))
     await sessions.shutdown(30)
     assert not write_back_pending(killed.path)
+
+
+async def test_a_session_that_was_killed_is_resumed_while_it_is_being_remembered(
+    sessions: Sessions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    killed = on_disk(tmp_path)
+    OwnSessions.of_this_user().add(killed.session_id)
+    reads, go_on, resume = threading.Event(), threading.Event(), History.resume
+
+    def slow_once(path: Path) -> History:
+        monkeypatch.setattr(History, "resume", resume)
+        history = resume(path)
+        reads.set()
+        assert go_on.wait(60)
+        return history
+
+    monkeypatch.setattr(History, "resume", slow_once)
+    await sessions.folders_changed([tmp_path])
+    await asyncio.to_thread(reads.wait)
+    resuming = asyncio.ensure_future(sessions.resume(ResumeParams(killed.session_id)))
+    await sessions.list(SessionParams())
+    go_on.set()
+    assert (await resuming).session_id == killed.session_id
+
+
+async def test_what_is_left_to_remember_survives_a_mistyped_id_and_a_deletion(
+    sessions: Sessions, tmp_path: Path
+) -> None:
+    killed, other = on_disk(tmp_path), on_disk(tmp_path)
+    OwnSessions.of_this_user().add(killed.session_id)
+    await sessions.folders_changed([tmp_path])
+    with pytest.raises(SessionNotFound):
+        await sessions.resume(ResumeParams(SessionId("none")))
+    await sessions.delete(DeleteParams(other.session_id))
+    await sessions.shutdown(30)
+    assert not write_back_pending(killed.path)
+
+
+async def test_three_starts_may_fail_to_remember_a_session_not_three_resumes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    with Simulator(otherwise=Failure(400)) as simulator:
+        for name, value in simulator.environment.items():
+            monkeypatch.setenv(name, value)
+        sessions = Sessions(FakeClient(), LiveSettings.fixed(model="openai-chat:gpt-5"))
+        killed, old, older = on_disk(tmp_path), on_disk(tmp_path), on_disk(tmp_path)
+        OwnSessions.of_this_user().add(killed.session_id)
+        await sessions.folders_changed([tmp_path])
+        for each in (old, older, old, older):
+            await sessions.resume(ResumeParams(each.session_id))
+            await nothing_is_left_to_do(sessions, tmp_path)
+        await sessions.shutdown(30)
+    assert write_back_pending(killed.path)
+
+
+async def test_a_cancel_right_behind_a_prompt_stops_it(sessions: Sessions, tmp_path: Path) -> None:
+    await sessions.folders_changed([tmp_path])
+    active = await active_in(sessions, tmp_path)
+    asked = asyncio.ensure_future(sessions.prompt(PromptParams("go")))
+    await asyncio.sleep(0)
+    sessions.cancel(active)
+    assert (await asked).stop_reason == "cancelled"

@@ -76,8 +76,12 @@ class Breaker:
 
     def state(self, size: int, window: int) -> BreakerState:
         """`open` while paused: until the history has grown by 10 % of the window, in tokens."""
-        grown = size >= self._size_at_pause + math.ceil(window * _GROWTH_AFTER_PAUSE)
-        return "closed" if self.failures < _FAILURES_BEFORE_PAUSE or grown else "open"
+        if self.failures < _FAILURES_BEFORE_PAUSE:
+            return "closed"
+        if size >= self._size_at_pause + math.ceil(window * _GROWTH_AFTER_PAUSE):
+            self.failures = _FAILURES_BEFORE_PAUSE - 1  # one more try, also if room is made before it
+            return "closed"
+        return "open"
 
     def failed(self, size: int) -> None:
         """An automatic compaction failed at this size of the history, in tokens."""

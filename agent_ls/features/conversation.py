@@ -34,7 +34,10 @@ def register(host: Host) -> None:
     async def prompt(params: PromptParams) -> PromptResult:
         async with _progress(host, params.work_done_token, "Agent"):
             # Neovim never calls back for -32800, so a cancelled prompt answers with a result, however early it was.
-            sessions, cancelled = await despite_cancel(host.sessions())
+            if (made := host.sessions_if_made) is not None:
+                sessions, cancelled = made, False
+            else:
+                sessions, cancelled = await despite_cancel(host.sessions())
             from agent_ls.prompt_content import ImageNotDecodable  # with pydantic-ai, so not before it is needed
 
             try:

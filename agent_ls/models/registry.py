@@ -76,10 +76,7 @@ class ResolvedModel:
     _on_close: Callable[[], Awaitable[None]] | None = field(default=None, alias="on_close")
 
     async def aclose(self) -> None:
-        """Close the connections to the provider; of a shared model those that nobody else uses.
-
-        The model may be used again; it then opens new ones.
-        """
+        """Close the connections to the provider; of a shared model (`open_model`) those that nobody else uses."""
         if self._on_close is not None:
             await self._on_close()
             return

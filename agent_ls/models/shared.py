@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import AsyncExitStack
 from typing import Final
 from weakref import WeakKeyDictionary
 
 from attrs import define, evolve, field, frozen
 
+from agent_ls.cancellation import despite_cancel
 from agent_ls.garbage import never_look_again
 from agent_ls.models.registry import ResolvedModel, default_model_name, resolve_model
 
@@ -34,6 +36,7 @@ class _SharedModel:
     _model: ResolvedModel | None = None
     _users: int = 0
     _opening: asyncio.Lock = field(factory=asyncio.Lock)
+    _connections: AsyncExitStack = field(factory=AsyncExitStack)
 
     async def lend(self) -> ResolvedModel:
         async with self._opening:
@@ -45,16 +48,18 @@ class _SharedModel:
                     reserve_fraction=self.kind.reserve_fraction,
                 )
                 never_look_again()  # at the provider's SDK
+            if self._users == 0:  # entering opens what leaving has closed
+                await self._connections.enter_async_context(self._model.model)
             self._users += 1
             return evolve(self._model, on_close=_Loan(self).end)
 
     async def take_back(self) -> None:
         async with self._opening:
             self._users -= 1
-            if self._users or self._model is None:
+            if self._users:
                 return
             try:
-                await self._model.aclose()
+                await self._connections.aclose()
             except Exception:  # whatever a provider's library raises, what was answered stands
                 _logger.warning("the connections of %s could not be closed", self.kind.name, exc_info=True)
 
@@ -67,9 +72,12 @@ class _Loan:
     _is_over: bool = False
 
     async def end(self) -> None:
-        if not self._is_over:
-            self._is_over = True
-            await self._shared.take_back()
+        if self._is_over:
+            return
+        self._is_over = True
+        _, cancelled = await despite_cancel(self._shared.take_back())
+        if cancelled:
+            raise asyncio.CancelledError
 
 
 _models: Final[WeakKeyDictionary[asyncio.AbstractEventLoop, dict[_Kind, _SharedModel]]] = WeakKeyDictionary()

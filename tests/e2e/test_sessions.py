@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from agent_ls.history import History
 from tests.e2e.conftest import StartServer, allow
 from tests.e2e.raw_client import RawClient
-from tests.simulator import RecordedRequest, Reply, Simulator, ToolCall
+from tests.simulator import RecordedRequest, Reply, Simulator, ToolCall, hang
 
 
 def test_a_killed_session_resumes_with_nothing_lost(start_server: StartServer, workspace: Path) -> None:
@@ -74,6 +75,19 @@ def test_nothing_is_left_but_what_was_asked_for_and_the_directory_of_the_agent(
     assert sorted(path.name for path in workspace.iterdir()) == [".agent_ls", "made.txt"]
     assert list((workspace / ".agent_ls").rglob(".*.agent-ls")) == []  # half-written files
     assert list(temporary.iterdir()) == []
+
+
+def test_half_an_answer_is_kept_when_the_server_is_told_to_end(start_server: StartServer, workspace: Path) -> None:
+    with Simulator(replies=[hang(after_events=4)]) as simulator:
+        client = start_server(simulator)
+        client.start_request("agent/prompt", {"prompt": "go"})
+        simulator.wait_until_hanging()
+        client.wait_for(lambda message: "agent_message_chunk" in str(message))
+        client.process.terminate()
+        client.process.wait(30)
+        (log,) = (workspace / ".agent_ls" / "sessions").glob("*.jsonl")
+        said = str([original.message for original in History.resume(log).originals()])
+        assert "waiting for" in said
 
 
 def test_a_second_server_may_not_write_the_same_session(start_server: StartServer) -> None:
