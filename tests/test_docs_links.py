@@ -13,6 +13,7 @@ import pytest
 from agent_ls import protocol
 from agent_ls.cli.main import COMMANDS, CommandModule
 from agent_ls.settings.schema import FIELDS
+from tests.simulator.server import API_KEY
 
 ROOT: Final = Path(__file__).parents[1]
 PAGES: Final = sorted(
@@ -143,3 +144,8 @@ METHODS: Final = {value for value in vars(protocol).values() if isinstance(value
 def test_named_lsp_commands_exist(page: Path) -> None:
     for name in re.findall(r"`(agent\.[a-zA-Z]+)`", text_of(page)):
         assert name.replace(".", "/", 1) in METHODS, name
+
+
+def test_contributing_names_a_key_that_the_simulator_accepts() -> None:
+    keys = re.findall(r"OPENAI_API_KEY=(\S+)", text_of(ROOT / "CONTRIBUTING.md"))
+    assert keys == [API_KEY]

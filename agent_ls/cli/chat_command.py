@@ -151,7 +151,8 @@ class Chat:
             future.result()
         except JsonRpcException as error:
             hint = error.data.get("hint") if isinstance(error.data, dict) else None
-            self.terminal.line(f"{error.message}{f' {hint}' if hint else ''}", "red")
+            said = f" {hint}" if hint and not error.message.endswith(hint) else ""
+            self.terminal.line(f"{error.message}{said}", "red")
             return False
         return True
 

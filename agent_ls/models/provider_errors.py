@@ -105,7 +105,7 @@ def _classify_api_error(error: ModelAPIError) -> ProviderFailure:
             return _fatal(
                 "auth",
                 f"The provider refused the credentials for {model} ({_status(status)}{said}).",
-                "Check the API key in the environment the editor starts from, and that it may use this model.",
+                "Check the API key in the environment agent-ls starts in, and that it may use this model.",
             )
         case ModelNotFoundError():
             suggestion = error.suggested_model_id if isinstance(error, ModelHTTPError) else None

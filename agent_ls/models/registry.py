@@ -109,10 +109,9 @@ def default_model_name(environ: Mapping[str, str] = os.environ) -> str:
         return LOCAL
     choices = [f"{' or '.join(family.keys)} for {family.default_model}" for family in _FAMILIES.values()]
     raise ModelUnavailable(
-        "No model is configured. Set one of these in the environment the editor starts from: "
+        "No model is configured. Set one of these in the environment agent-ls starts in: "
         f"{'; '.join(choices)}; or set `model` to any pydantic-ai model name with that provider's key; or, "
         f"for the small offline model without a key: {local_model.how_to_install()}.",
-        hint="`agent-ls doctor` shows what agent_ls sees.",
     )
 
 
@@ -194,7 +193,7 @@ def _provider(name: str, family: _Family | None, wanted: str, environ: Mapping[s
     base_url = _address(family, wanted, environ)
     if key is None and base_url is None:
         raise ModelUnavailable(
-            f"{wanted} needs an API key: set {' or '.join(family.keys)} in the environment the editor starts from, "
+            f"{wanted} needs an API key: set {' or '.join(family.keys)} in the environment agent-ls starts in, "
             "or choose another `model`.",
         )
     # A server of one's own often wants no key; the SDKs want a text.
@@ -285,5 +284,5 @@ def _refused(wanted: str, error: UserError) -> ModelUnavailable:
     if not variables:
         return ModelUnavailable(f"The model {wanted} cannot be used: {redacted(str(error))}")
     return ModelUnavailable(
-        f"{wanted} needs {variables[0]}: set it in the environment the editor starts from, or choose another `model`.",
+        f"{wanted} needs {variables[0]}: set it in the environment agent-ls starts in, or choose another `model`.",
     )

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.simulator import Reply, Simulator, ToolCall
+from tests.simulator import Failure, Reply, Simulator, ToolCall
 
 
 def chat(simulator: Simulator, workspace: Path, typed: str, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -58,6 +58,13 @@ def test_what_goes_wrong_is_said_in_words(tmp_path: Path) -> None:
         assert lost.returncode == 1
         assert "nothing" in lost.stdout
         assert simulator.requests == []
+
+
+def test_a_refused_key_is_said_once(tmp_path: Path) -> None:
+    workspace = tmp_path / "project"
+    workspace.mkdir()
+    with Simulator(replies=[Failure(401)]) as simulator:
+        assert chat(simulator, workspace, "hello\n").stdout.count("Check the API key") == 1
 
 
 def test_a_folder_that_is_not_there_is_said_and_no_server_started(tmp_path: Path) -> None:

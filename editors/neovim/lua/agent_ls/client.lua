@@ -50,7 +50,8 @@ function M.request(method, params, on_result, on_error)
       on_error(err)
     end
     local hint = type(err.data) == "table" and err.data.hint
-    M.notify(err.message .. (hint and ("\n" .. hint) or ""), vim.log.levels.ERROR)
+    local said = hint and vim.endswith(err.message, hint)
+    M.notify(err.message .. (hint and not said and ("\n" .. hint) or ""), vim.log.levels.ERROR)
   end)
   return sent and id or nil, client
 end

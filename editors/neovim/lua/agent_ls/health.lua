@@ -14,7 +14,7 @@ function M.check()
     local version = vim.trim(vim.fn.system({ command, "--version" }))
     vim.health.ok(("%s: %s"):format(vim.fn.exepath(command), version))
   else
-    vim.health.error(("%q is not on the PATH"):format(command), { "in the clone: uv tool install . (or pipx install . or pip install .)", "or set cmd with vim.lsp.config('agent_ls', { cmd = { '/path/to/agent-ls' } })" })
+    vim.health.error(("%q is not on the PATH"):format(command), { "in the clone: uv tool install '.[anthropic]' (or pipx install, or pip install; or [openai], [google], [all])", "or set cmd with vim.lsp.config('agent_ls', { cmd = { '/path/to/agent-ls' } })" })
     return
   end
   local running = require("agent_ls.client").get()
