@@ -30,6 +30,7 @@ class Handler(BaseHTTPRequestHandler):
     """One connection. Bound to a ledger and the protocols by path."""
 
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # an event is sent when it is there, as providers do
     ledger: ClassVar[Ledger]
     protocols: ClassVar[Mapping[str, ProviderProtocol]]
 
